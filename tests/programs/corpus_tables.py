@@ -225,3 +225,75 @@ def the_order_of_a_set(x, k):
     for v in held:
         out.append(v)
     return out
+
+
+def _built(k):
+    held = {}
+    for i in range(len(k)):
+        held[int(k[i])] = i
+    return held
+
+
+@native
+def views_show_what_comes_later(x, k):
+    held = _built(k)
+    keys, values = held.keys(), held.values()
+    before = len(keys)
+    for v in k:
+        held[int(v) + 1] = -7
+    return before, len(keys), sum(values), int(k[0]) + 1 in keys, held
+
+
+@of_keys
+def iterators_after_a_change(x, k):
+    held, total = _built(k), 0
+    pairs = zip(held.keys(), held.values(), strict=False)
+    held[int(k[0])] = 77
+    for key, v in pairs:
+        total += key * v
+    return total
+
+
+@of_keys
+def changed_while_a_loop_counts_it(x, k):
+    held, total = _built(k), 0
+    for n, key in enumerate(held):
+        held[key + 1] = n
+    return total
+
+
+@of_keys
+def views_are_no_lists(x, k):
+    held, found = _built(k), []
+    for f in (
+        lambda v: v[0],
+        lambda v: v[:2],
+        lambda v: v.count(3),
+        lambda v: v.index(3),
+        lambda v: v.sort(),
+    ):
+        try:
+            found.append(f(held.values()))
+        except (TypeError, AttributeError) as e:
+            found.append(type(e).__name__)
+    return found
+
+
+@of_keys
+def patterns_of_dicts(x, k):
+    held = _built(k)
+    match held:
+        case {1000000000: v}:
+            return v
+        case {}:
+            return "a dict", len(held)
+    return None
+
+
+@of_keys
+def patterns_of_dicts_in_tuples(x, k):
+    match (_built(k), 1):
+        case ({**rest}, 1):
+            return len(rest)
+        case _:
+            return None

@@ -30,10 +30,6 @@ class Buffer(Columns):
 
     __slots__ = ()
 
-    def tj_count(self) -> Any:
-        """`len`, which may be traced."""
-        return self.tj_length
-
     # -- what lists do
 
     def append(self, x: Any, /) -> None:

@@ -76,9 +76,8 @@ class Columns:
         self.tj_items, self.tj_columns, self.tj_python = items, columns, python
         self.tj_ring = cls is collections.deque
         self.tj_walked = 0  # loops that run over it
-        self.tj_seen_of: tuple[Columns, str] | None = (
-            None  # the dict of which it is a view, and what that is called
-        )
+        #: The dict of which it is a view, or shows what one does, and what the view is called.
+        self.tj_seen_of: tuple[Columns, str] | None = None
         self.tj_shares = False  # its items are tuples that are items of a dict, too
         self.tj_first: Any = 0
         self.tj_length: Any = length
@@ -127,6 +126,10 @@ class Columns:
     def tj_room(self) -> int:
         """How many items it can have."""
         return self.tj_columns[0].aval.shape[0]  # type: ignore[return-value]
+
+    def tj_count(self) -> Any:
+        """`len`, which may be traced."""
+        return self.tj_length
 
     def tj_number(self) -> Number:
         """How many items it has."""
@@ -240,8 +243,6 @@ class Columns:
 
     def tj_check_free(self) -> None:
         """Raises BufferedListError while a loop runs over it."""
-        if self.tj_seen_of is not None:
-            raise self.tj_refusal("a change through a view")
         if self.tj_walked:
             raise self.tj_refusal("a change in a loop over it")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tracejit.frontend.lists.buffers import Buffer, Made
 from tracejit.frontend.lists.buffers import parts as parts_of_list
 from tracejit.frontend.lists.columns import FULL, Columns, inside, raw_of, user
 from tracejit.frontend.lists.items import Items, items_of
+from tracejit.frontend.lists.seen import View, refuse
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import python_of, taken, unsure
@@ -211,10 +212,6 @@ class Table(Columns):
         leaves = self.tj_leaves(key)
         self._enter(self.tj_row(key), leaves, True)
 
-    def tj_count(self) -> Any:
-        """`len`, which may be traced."""
-        return self.tj_length
-
     def tj_truth(self) -> Any:
         """Whether it has entries, which may be traced."""
         n = self.tj_number()
@@ -235,21 +232,19 @@ class Table(Columns):
         made.tj_shares = not all(t.is_leaf() for t in trees)
         return made
 
-    def _view(self, which: int | None, name: str) -> Buffer:
+    def _view(self, which: int | None, name: str) -> View:
         self._only_dict(name)
-        made = self.tj_list(which)
-        made.tj_seen_of = self, name
-        return made
+        return View.of_table(self, which, name)
 
-    def keys(self) -> Buffer:
+    def keys(self) -> View:
         """As of a dict."""
         return self._view(0, "keys")
 
-    def values(self) -> Buffer:
+    def values(self) -> View:
         """As of a dict."""
         return self._view(1, "values")
 
-    def items(self) -> Buffer:
+    def items(self) -> View:
         """As of a dict."""
         return self._view(None, "items")
 
@@ -287,34 +282,7 @@ class Table(Columns):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _refuses(name: str) -> Any:
-    def method(self: Table, *_: Any, **__: Any) -> NoReturn:
-        raise self.tj_refusal(f"`{name}`")
-
-    return method
-
-
-for _name in (
-    *(
-        "len",
-        "iter",
-        "contains",
-        "reversed",
-        "delitem",
-        "repr",
-        "str",
-        "format",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-    ),
-    *("and", "or", "xor", "sub", "add", "rand", "ror", "rxor", "rsub", "ior", "iand", "isub", "ixor", "iadd"),
-    *("reduce_ex", "copy", "deepcopy", "dir", "array"),
-):
-    setattr(Table, f"__{_name}__", _refuses(f"__{_name}__"))
+refuse(Table)
 
 
 def _number(raw: Any, there: Any, otherwise: Any, found: Any) -> Any:
@@ -354,10 +322,13 @@ def _operand(x: Any) -> Any:
 
 
 def as_list(x: Any, ordered: bool = True) -> Any:
-    """The keys of a table as a list, anything else as it is. `ordered`: in which order they come is seen.
+    """The keys of a table as a list, or what a view of one shows, anything else as it is. `ordered`: in which order
+    they come is seen.
 
     Raises BufferedListError: the order is a set's.
     """
+    if type(x) is View:
+        return x.tj_list()
     if type(x) is not Table:
         return x
     if ordered and x.tj_is_set:

@@ -26,7 +26,8 @@ import numpy as np
 from tracejit.errors import UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
-from tracejit.frontend.lists import buffers, tables
+from tracejit.frontend.lists import buffers
+from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class, is_library_function
 from tracejit.frontend.rewrite.source.texts import OF_CLASSES
 from tracejit.frontend.shadows import acting, attributes, behind, classes, growing, modules, objects
@@ -159,7 +160,7 @@ def _followed(cls: Any, name: str) -> Any:
 
 def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
-    stands = type(x) in (Box, Text, growing.Growing, buffers.Buffer, tables.Table) or isinstance(x, StandIn)
+    stands = type(x) in (Box, Text, growing.Growing) or isinstance(x, (Columns, StandIn))
     stands = stands or hasattr(type(x), "tj_example")
     return builtins.hasattr(example(x) if stands else held(x), name)
 

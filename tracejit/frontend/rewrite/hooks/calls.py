@@ -12,6 +12,8 @@ from tracejit import control, dtypes, ops
 from tracejit.control.regions.staging import convert
 from tracejit.frontend.lists import lookups, tables, wholes
 from tracejit.frontend.lists.buffers import Buffer
+from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.lists.seen import View
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks import keys
 from tracejit.frontend.rewrite.hooks.folds import all_, any_
@@ -92,7 +94,7 @@ def len_(x: Any) -> Any:
         return length(x)
     if type(x) is Box and x.aval.shape and type(x.aval.shape[0]) is not int:
         return x.shape[0]
-    return x.tj_count() if type(x) in (Growing, Buffer, tables.Table) else len(x)
+    return x.tj_count() if isinstance(x, (Growing, Columns)) else len(x)
 
 
 def list_(*args: Any) -> Any:
@@ -168,6 +170,7 @@ def contains(item: Any, held: Any) -> Any:
     container: Any = held
     if type(held) is Box and not hasattr(class_of(held), "__contains__"):
         raise TypeError(f"argument of type {class_name(held)!r} is not iterable")
+    held = held.tj_holder() if type(held) is View else held
     if type(held) is Buffer:
         return any_(held.tj_equal(item))
     if type(held) is tables.Table:

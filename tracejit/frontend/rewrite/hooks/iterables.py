@@ -254,8 +254,7 @@ def steps_of(x: Any) -> Steps | None:
         return RowSteps(x, whole)
     if isinstance(x, (list, tuple)) and type(x) in (list, tuple) and len(x) > _LONGEST_WRITTEN_OUT:
         return TableSteps.of(x)
-    if type(x) is tables.Table:
-        x = tables.as_list(x)
+    x = tables.as_list(x)
     if type(x) is Buffer:
         return ItemSteps(x)
     if type(x) is Flat:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracedIterationError, UnfollowedError
-from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.numpy.boxes import extents
@@ -42,9 +41,8 @@ class Lazy:
         self.again = again
         parts = list(parts)
         self.parts = [p for p in parts if type(p) is Lazy]
-        self.lists = [
-            (p, p.tj_length) for p in parts if type(p) is Buffer
-        ]  # and the lengths that they have now
+        lists = [p if p.tj_seen_of is None else p.tj_seen_of[0] for p in parts if isinstance(p, Columns)]
+        self.lists = [(p, p.tj_length) for p in lists]  # and the lengths that they have now
         self.iterator: Iterator[Any] | None = None
         self.taken = False  # by a native loop, which knows nothing of Python's position
 
@@ -118,7 +116,7 @@ def walked(iterable: Any) -> Iterator[None]:
             x.tj_walked -= 1
 
 
-def _lists_of(x: Any) -> Iterator[tuple[Buffer, Any]]:
+def _lists_of(x: Any) -> Iterator[tuple[Columns, Any]]:
     """The lists of traced length that an iterable runs over, and their lengths when it was made."""
     if type(x) is Lazy:
         yield from x.lists

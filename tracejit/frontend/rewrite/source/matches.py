@@ -21,6 +21,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.lists.buffers import Buffer
+from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.source.escapes import at
 from tracejit.frontend.rewrite.source.names import copied, walk
 from tracejit.frontend.shadows.growing import Growing
@@ -54,10 +55,14 @@ def is_singleton(x: Any, value: Any) -> Any:
 
 
 def matched(x: Any, parts: bool) -> Any:
-    """The subject of a `match` statement that stays Python's and has patterns of numbers, for `parts` of it too: a
-    traced one would not fit.
+    """The subject of a `match` statement that stays Python's and has patterns of numbers, for `parts` of it too, or of
+    containers: what is traced would not fit.
 
     Raises UnfollowedError."""
+    if any(isinstance(leaf, Columns) for leaf in tree.leaves(x)):
+        raise UnfollowedError(
+            what="a list, dict or set in a `match` statement", reason="its length is traced"
+        )
     for leaf in tree.leaves(x) if parts else [x]:
         if type(leaf) is Box and (leaf.scalar or leaf.weak):
             reason = "a pattern asks for its class"
@@ -84,6 +89,7 @@ def _asks_for_class(p: ast.MatchClass) -> bool:
     return not (p.patterns or p.kwd_patterns)
 
 
+_CONTAINERS = (ast.MatchMapping, ast.MatchSequence)
 _NUMBERS = frozenset({"bool", "int", "float", "complex", "object"})
 
 
@@ -109,7 +115,8 @@ class Matches(ast.NodeTransformer):
             self.count -= 1
             own = [p for c in s.cases for p in _of_subject(c.pattern)]
             inner = [n for c in s.cases for n in ast.walk(c.pattern) if _is_number(n) and n not in own]
-            if inner or any(isinstance(p, ast.MatchClass) for p in own):
+            held = any(isinstance(n, _CONTAINERS) for c in s.cases for n in ast.walk(c.pattern))
+            if inner or held or any(isinstance(p, ast.MatchClass) for p in own):
                 self.hooked += 1
                 parts = ast.Constant(bool(inner))
                 s.subject = at(self.hook("matched", s.subject, parts), s.subject)
