@@ -269,7 +269,7 @@ class Box:
     scalar (NEP 50); `scalar`: for a NumPy scalar, which `+=` rebinds; unsure which: it has `python`. `identity`: the
     view that it is (`numpy.boxes.either`); None: all of the storage, itself."""
 
-    __slots__ = ("__weakref__", "aval", "chain", "identity", "python", "scalar", "storage", "weak")
+    __slots__ = ("__weakref__", "aval", "chain", "identity", "mixed", "python", "scalar", "storage", "weak")
 
     def __init__(
         self, storage: Storage, chain: tuple[View, ...], aval: Aval, weak: Any = False, scalar: bool = False

@@ -299,3 +299,53 @@ def whole_numbers_of_either_kind_beside_numpys() -> Any:
         ],
         None,
     )
+
+
+@program
+def integers_beside_floats_in_lists() -> Any:
+    def f(x):
+        found = []
+        for i in range(len(x)):
+            found.append(x[i] if x[i] > 0 else 0)
+        return found, [v if v > 1 else 1 for v in x], {k: x[k] if x[k] > 2 else 2 for k in range(len(x))}
+
+    return f, [(np.arange(-3.0, 3.0),), (np.ones(6),), (-np.ones(6),)], None
+
+
+@program
+def integers_beside_floats_in_text() -> Any:
+    def f(x):
+        lines = []
+        for v in x:
+            lines.append(f"{v if v > 0 else 0}")
+            print(v if v < 0 else 0)
+        return lines
+
+    return f, [(np.arange(-3.0, 3.0),), (np.ones(6),)], None
+
+
+@program
+def integers_beside_floats_are_added() -> Any:
+    def f(x):
+        total, count, last = 0, 0, None
+        for i in range(len(x)):
+            total += x[i] if x[i] > 0 else 0
+            count += 1 if x[i] > 0 else 0.5
+            last = (x[i] if x[i] > 0 else 0) * 2
+        return total, count, last, type(total) is int
+
+    return f, [(np.arange(-3.0, 3.0),), (np.ones(6),), (-np.ones(6),)], None
+
+
+@program
+def integers_beside_floats_decide_nothing() -> Any:
+    def f(x, y):
+        out = np.zeros(len(x))
+        for i in range(len(x)):
+            v = x[i] if x[i] > 0 else 0
+            out[i] = v + y[i]
+            if v > 1:
+                out[i] -= 1
+        return out
+
+    return f, [(np.arange(-3.0, 3.0), np.ones(6)), (np.ones(6), np.arange(6.0))], None

@@ -156,6 +156,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
     if not dtypes.is_inexact(dtype_of(raw(x))):
         e = _shifted_exponentials(x, axis)
         return e / tnp.sum(e, axis=axis, keepdims=True)
+    x = _inexact(x)
     return _softmax_rule(_axes(axis, x), x)
 
 
@@ -185,6 +186,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     if not dtypes.is_inexact(dtype_of(raw(x))):
         centred = x - tnp.max(x, axis=axis, keepdims=True)
         return centred - tnp.log(tnp.sum(tnp.exp(centred), axis=axis, keepdims=True))
+    x = _inexact(x)
     return _log_softmax_rule(_axes(axis, x), x)
 
 

@@ -23,7 +23,10 @@ X = np.array([0.5, 1.5, -2.0, 3.0])
 
 
 class Log(list[Any]):
-    """What is appended to it is refused: its class derives from one that is written in C."""
+    """What is appended to it is refused: its class has a length of its own."""
+
+    def __len__(self) -> int:
+        return super().__len__()
 
 
 log = Log()

@@ -27,8 +27,12 @@ class Held(ShapeDtypeStruct):
 
 
 def device_among(x: Any) -> Any:
-    """The device of the first array among the leaves of `x` that is on one; None if none is."""
-    for leaf in tree.flatten(x)[0]:
+    """The device of the first array among the leaves of `x` that is on one; None if none is, or `x` holds itself."""
+    try:
+        leaves = tree.flatten(x)[0]
+    except RecursionError:
+        return None
+    for leaf in leaves:
         if (found := jit_device.device_of(leaf)) is not None:
             return found
     return None

@@ -11,7 +11,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.numpy.boxes.layouts import order_of
 from tracejit.numpy.boxes.numbers import is_python
-from tracejit.numpy.boxes.unsure import is_unsure
+from tracejit.numpy.boxes.unsure import is_mixed, is_unsure
 from tracejit.tracing import Box
 
 _PYTHON: dict[type, np.dtype] = {k: np.dtype(k) for k in (bool, int, float, complex)}
@@ -84,7 +84,7 @@ def _is_plain(x: Any) -> bool:
 
 def _kind(x: Any) -> Kind | None:
     if is_unsure(x):
-        return Kind(x.aval.dtype, None)
+        return None if is_mixed(x) else Kind(x.aval.dtype, None)
     if type(x) is Box:
         if x.aval.dtype.kind not in "biufc":
             return None

@@ -40,7 +40,7 @@ from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check
 def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
     """A box on the storage of `x`, seen through `chain` (of `shape`, if it is known and static). Of a number NumPy
     makes an array first, each time another."""
-    storage = wrap(x.storage.value).storage if (x.scalar or x.weak) and not x.chain else x.storage
+    storage = box(x.storage.value).storage if (x.scalar or x.weak) and not x.chain else x.storage
     known = shape is not None and all(type(d) is int for d in shape)
     out = Box(storage, chain, Aval(shape, x.aval.dtype) if known else aval_of(storage.read(chain)))  # type: ignore[arg-type]
     out.identity = Identity()

@@ -27,6 +27,7 @@ from tracejit.numpy.operands import dtype_of
 from tracejit.tracing import Box, Trace, box, current_trace
 
 _weak: Any = Box.__dict__["weak"]
+_mixed: Any = Box.__dict__["mixed"]
 #: Operators that give a Python number of what they give of NumPy's, with the same value.
 _ALIKE = frozenset(("add", "subtract", "multiply", "divide", "negative", "positive", "absolute"))
 _EXACT = frozenset(("add", "subtract", "multiply", "negative", "positive"))
@@ -59,12 +60,25 @@ def was_unsure(x: Any) -> bool:
         return False
 
 
-def unsure(raw: Any, python: Any) -> Box:
-    """The number `raw`, which is Python's where the raw truth value `python` holds."""
+def is_mixed(x: Any) -> bool:
+    """Whether `x` is a number of either kind whose Python number has another type, as in `x[i] if c else 0`."""
+    if type(x) is not Box:
+        return False
+    try:
+        return bool(_mixed.__get__(x))
+    except AttributeError:
+        return False
+
+
+def unsure(raw: Any, python: Any, mixed: bool = False) -> Box:
+    """The number `raw`, which is Python's where the raw truth value `python` holds; `mixed`: one of another type, which
+    the program does not have."""
     out = box(raw)
     if isinstance(python, Value) or python:
         out.python = python
         del out.weak
+        if mixed:
+            out.mixed = True
     return out
 
 
@@ -113,13 +127,14 @@ def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | No
     of = {dtype_of(a) for a in args if is_unsure(a)}
     if name in _COMPARED and all(dtype_of(a).kind in "bif" for a in args):
         return tuple(map(taken, args)), _all_python(args)
-    if of == {dtypes.int64} and name in _EXACT and all(map(_is_whole, sure)):
+    mixed = any(map(is_mixed, args))
+    if not mixed and of == {dtypes.int64} and name in _EXACT and all(map(_is_whole, sure)):
         # Of Python's integers, the program looks whether they outgrow 64 bits.
         return tuple([box(a.read(), weak=True) if is_unsure(a) else a for a in args]), _all_python(args)
     deciding = frozenset.intersection(*(_DECIDING.get(d, frozenset()) for d in of))
     if any(not is_python(a) and dtype_of(a) in deciding for a in sure):
         return tuple(map(taken, args)), np.False_
-    if of != {dtypes.float64}:
+    if mixed or of != {dtypes.float64}:
         return None
     if name in _ALIKE and all(is_python(a) and dtype_of(a).kind in "if" for a in sure):
         python = _all_python(args)

@@ -44,10 +44,10 @@ def _search(name: str) -> Callable[..., Any]:
     second = "bounds" if region else "x0"
 
     def find(func: Callable[..., Any], *more: Any, **options: Any) -> Any:
-        where, *more = more or (options.pop(second, None),)
+        where, *rest = more or (options.pop(second, None),)
         if where is None:
             raise TypeError(f"{name}() missing 1 required positional argument: {second!r}")
-        options = named(getattr(scipy_module("optimize"), name), tuple(more)) | options
+        options = named(getattr(scipy_module("optimize"), name), tuple(rest)) | options
         refuse_given(name, options, *refused)
         local = dict(options.pop("minimizer_kwargs", None) or {})
         args = options.pop("args", ()) if region else local.pop("args", ())

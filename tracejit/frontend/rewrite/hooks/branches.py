@@ -338,7 +338,7 @@ class _Merged:
         python = None
         kinds = [leaf.weak if leaf.python is None else leaf.python for leaf in (x, y)]
         unknown = x.python is not None or y.python is not None
-        if (unknown or x.weak != y.weak) and x.scalar and y.scalar and p.dtype == q.dtype:
+        if (unknown or x.weak != y.weak) and x.scalar and y.scalar:
             weak = False
             first, second = (np.bool_(k) if isinstance(k, bool) else k for k in kinds)
             python = self.merger.rows.add(first, second, np.dtype(bool))
@@ -351,7 +351,7 @@ class _Merged:
         value = self.merger.rows.add(a, b, dtype)
         owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype, cut is None)
         if python is not None:
-            self.leaves.append(lambda: unsure(value(), python()))
+            self.leaves.append(lambda: unsure(value(), python(), p.dtype != q.dtype))
             return
         if not no_b and x.order != y.order:
             x.order = self._order(x, y)
@@ -385,6 +385,8 @@ class _Merged:
         if loop is None and STATE.numbers is None and not NAMES.one_type:
             return None
         p, q = aval_of(x.raw).dtype, aval_of(y.raw).dtype
+        if loop is not None and self.name == VALUE and x.weak and y.weak:
+            return None  # nobody would look after the type of Python's number that this is
         common = promoted(p, x.weak, q, y.weak) or promoted(q, y.weak, p, x.weak)
         if loop is not None:
             loop.mixed |= common is not None
