@@ -175,9 +175,7 @@ class _Choice:
         chosen = dict(choices.found)
         with new_trace(trace):
             with frame:
-                if (
-                    frame.containers.iterators
-                ):  # before it takes any: it may yet run as the branch that is taken
+                if frame.containers.iterators:  # before it takes any: it may yet be run as taken
                     problem = f"it may take items from the iterator `{frame.containers.iterators[0]}`"
                     raise BranchLeavesError(problem=problem, where=self.where)
                 try:
