@@ -349,3 +349,11 @@ def integers_beside_floats_decide_nothing() -> Any:
         return out
 
     return f, [(np.arange(-3.0, 3.0), np.ones(6)), (np.ones(6), np.arange(6.0))], None
+
+
+@program
+def sums_of_what_may_be_empty() -> Any:
+    def f(x, n):
+        return [sum(x[:i]) for i in range(n)], sum(x[:n]), sum(x[x > 1], 2)
+
+    return f, [(np.arange(1.0, 6.0), 4), (np.arange(1.0, 6.0), 0), (-np.ones(3), 2)], None

@@ -136,7 +136,7 @@ def walked(x: Any) -> Any:
         total = total * 0.5 + v
     for i in np.nonzero(x > 2)[0]:
         total = total + x[i] * i
-    return total, sum(x[x > 2], 0.0)
+    return total, sum(x[x > 2], np.float64(0))
 
 
 def fitted(x: Any) -> Any:

@@ -27,9 +27,10 @@ from tracejit.numpy.boxes import extents, numbers
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.operators import rounded
 from tracejit.numpy.boxes.rows import run
-from tracejit.numpy.boxes.unsure import is_unsure
+from tracejit.numpy.boxes.unsure import is_unsure, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_shape
+from tracejit.numpy.operands import dtype_of, raw
 from tracejit.tracing import Box, box
 
 
@@ -124,7 +125,11 @@ def sum_(xs: Any, /, start: Any = 0) -> Any:
         return over_rows(lambda c, v: c + v, xs[0] + start, whole)
     if type(xs) is Box and xs.aval.ndim == 1 and not xs.aval.is_static:
         first = NUMPY_TO_TRACEJIT[np.zeros_like](xs, shape=()) + start
-        return control.structured.loops.scan(lambda c, v: (c + v, None), first, xs)[0]
+        total = control.structured.loops.scan(lambda c, v: (c + v, None), first, xs)[0]
+        if not numbers.is_python(start):
+            return total
+        none = ops.compare.eq(xs.shape[0].read(), 0)  # then it is `start`
+        return unsure(total.read(), none, first.aval.dtype != dtype_of(raw(start)))
     if not is_long(xs):
         return sum(xs, start)
     return control.structured.loops.scan(lambda c, v: (c + v, None), xs[0] + start, xs[1:])[0]
