@@ -60,9 +60,9 @@ def test_the_heavy_loop_is_native_once_it_took_long(monkeypatch):
     assert f(40, 5000) == outer(40, 5000) and log[:40] == log[40:]
     (inner,) = [r for r in regions_of(f) if r.gain.native_runs]
     assert inner.part.gives == ("total",) and 1 <= inner.gain.runs < 39
-    report = tj.explain(f)(40, 5000)
-    assert any("native" in line and ": native;" in line for line in report.regions)
-    assert "parts of it, as measured" in str(report)
+    reports = (tj.explain(f)(40, 5000) for _ in range(3))  # it goes by times, which a busy machine upsets
+    assert any(": native;" in line for report in reports for line in report.regions)
+    assert "parts of it, as measured" in str(tj.explain(f)(40, 5000))
 
 
 def test_small_parts_are_left_to_python_and_their_places_vanish(monkeypatch):
