@@ -57,6 +57,8 @@ class StageTrace(Trace):
         #: The value of a variable in the call for which is traced, None where it is not known; likewise.
         self.now: Callable[[Var], Any] | None = None
         self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
+        #: The number of such a step, if it is known how many there are: what can't be native is unrolled then.
+        self.step_number: Var | None = None
         self._const_of: dict[int, Var] = {}
         self._value_of: dict[int, Any] = {}  # of each constant's variable
         self._repeated: list[np.ndarray] = []  # kept, since `_const_of` and `_computed` know them by id

@@ -19,6 +19,8 @@ from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
 from tracejit.frontend.lists.items import Items, Kind, common
+from tracejit.ir.jaxpr import Literal
+from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.either import Either, Owner, chosen, listed, listed_as, memories, owner_of
 from tracejit.numpy.boxes.unsure import is_unsure
@@ -30,6 +32,9 @@ from tracejit.tracing import Box, box, to_raw
 #: Items are chosen among so many at most. Of more arrays than the second number it is not known which it is, since each
 #: of them costs something at every write.
 MOST_NUMBERS, MOST_ARRAYS = 4096, 32
+#: Arrays are not chosen by the number of a step, of so many at most: unrolled, each step knows which it reads, and what
+#: they compute is one nest.
+UNROLLED = 128
 #: No item could be chosen: whoever asked goes another way.
 NOTHING: Any = object()
 
@@ -48,6 +53,8 @@ def item(held: Sequence[Any], k: Any) -> Any:
         return _list(held, k)
     kinds = common(held)
     if (kinds is None and held) or not _can_choose(kinds, len(held)):
+        return NOTHING
+    if kinds is not None and kinds.has_arrays and _is_known_unrolled(k.read()):
         return NOTHING
     at = _position(held, k, "")
     assert kinds is not None  # without items there is no position
@@ -103,6 +110,23 @@ def noted(made: Any, held: Sequence[Any], at: Any) -> Any:
 
 def _can_choose(kinds: Items | None, count: int) -> bool:
     return kinds is None or (count <= MOST_NUMBERS and all(kind.python is not None for kind in kinds.kinds))
+
+
+def _is_known_unrolled(raw: Any) -> bool:
+    """Whether the raw integer is computed from the number of the step of a short loop alone."""
+    loop = active.in_loop()
+    step = None if loop is None else loop.step_number
+    if loop is None or step is None or step.bounds is None or step.bounds[1] >= UNROLLED:
+        return False
+    made = {v: e for e in loop.eqns for v in e.outvars}
+    left = [raw]
+    while left:
+        v = left.pop()
+        if isinstance(v, Value) and v is not step:
+            if v not in made:
+                return False
+            left += [a for a in made[v].invars if type(a) is not Literal]
+    return True
 
 
 def _position(held: Sequence[Any], k: Any, what: str) -> Any:

@@ -22,7 +22,7 @@ _CHECKED = (1 << 63) - (1 << 31)
 _ENDLESS = 1 << 48
 _ONCE = 1 << 20
 #: Loops of more steps count as endless ones: `_grown` then adds up what loops in loops add.
-_MANY = 1 << 10
+_MANY = 1 << 24
 
 
 def outgrows(result: Result) -> str | None:

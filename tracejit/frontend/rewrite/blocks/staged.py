@@ -96,8 +96,7 @@ class Stager:
         return list(found.values())
 
     def run(self, position: Any, exact: bool = False) -> Result:
-        """The staged step; `position` has the aval and bounds of `k`. With `exact` Python's integers may not
-        outgrow 64 bits. Raises NotNative."""
+        """The staged step. `position`: aval and bounds of `k`; `exact`: integers keep to 64 bits. Raises NotNative."""
         self.exact = exact
         try:
             result = self._settled(position)
@@ -147,6 +146,7 @@ class Stager:
         avals = arg_avals([position, *inits, *held, *starts, *sizes])
         unknown = (None for _ in (*held, *starts))
         args = make_args(trace, avals, [position.bounds, *ranges.values(), *unknown, *self.lengths.bounds()])
+        trace.step_number = args[0] if self.exact else None
         flags = args[1 + count : 1 + count + len(starts)]
         frame = Frame(trace, self.cells, self.lists.owners)
         self.lists.mark()
