@@ -19,7 +19,7 @@ from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
 from tracejit.frontend.lists.items import Items, Kind, common
-from tracejit.ir.jaxpr import Literal
+from tracejit.ir.jaxpr import Eqn, Literal
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.either import Either, Owner, chosen, listed, listed_as, memories, owner_of
@@ -118,7 +118,7 @@ def _is_known_unrolled(raw: Any) -> bool:
     step = None if loop is None else loop.step_number
     if loop is None or step is None or step.bounds is None or step.bounds[1] >= UNROLLED:
         return False
-    made = {v: e for e in loop.eqns for v in e.outvars}
+    made: dict[Any, Eqn] = {v: e for e in loop.eqns for v in e.outvars}
     left = [raw]
     while left:
         v = left.pop()
