@@ -38,7 +38,7 @@ from tracejit.frontend.text.deferred import Text, known
 from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
-from tracejit.numpy.boxes.pythons import has_numbers, lacks
+from tracejit.numpy.boxes.pythons import BINARY, has_numbers, lacks
 from tracejit.numpy.scalars import converter
 from tracejit.tracing import Box
 
@@ -291,23 +291,8 @@ _PLAIN_LOOKUPS = (object.__getattribute__, tuple.__getattribute__, BaseException
 #: Special members that are the same for all values of a class.
 _OF_CLASS = frozenset({"__doc__", "__array_priority__", "__module__"})
 #: Operators of arrays by name: they do what the operators do.
-_BINARY = (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "divmod",
-    "pow",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-)
 _OPERATORS = frozenset(
-    (*_BINARY, *("r" + n for n in _BINARY), *("i" + n for n in _BINARY), "matmul", "rmatmul", "imatmul")
+    (*BINARY, *("r" + n for n in BINARY), *("i" + n for n in BINARY), "matmul", "rmatmul", "imatmul")
     + ("neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "len", "iter")
 )
 

@@ -173,7 +173,8 @@ def _beside_derived(inner: Any, asks: str) -> Any:
     return operate
 
 
-_BINARY = (
+#: Operators of two operands, by the names of their methods.
+BINARY = (
     "add",
     "sub",
     "mul",
@@ -189,9 +190,9 @@ _BINARY = (
     "rshift",
 )
 for _name, _asks in [
-    *((f"__{n}__", f"__r{n}__") for n in _BINARY),
-    *((f"__i{n}__", f"__r{n}__") for n in _BINARY),
-    *((f"__r{n}__", "") for n in _BINARY),  # it was asked already
+    *((f"__{n}__", f"__r{n}__") for n in BINARY),
+    *((f"__i{n}__", f"__r{n}__") for n in BINARY),
+    *((f"__r{n}__", "") for n in BINARY),  # it was asked already
     *((f"__{n}__", f"__{mirrored}__") for n, mirrored in _MIRRORED.items()),
 ]:
     if _name in vars(Box):
