@@ -96,7 +96,7 @@ def _search(name: str) -> Callable[..., Any]:
         return partial(name, x=x, fun=value(x), **fields)
 
     find.__name__ = find.__qualname__ = name
-    what = "between `where`, the bounds," if region else "from `where`, the first guess,"
+    what = "between `bounds`" if region else "from `x0`, the first guess,"
     find.__doc__ = (
         f"The minimum of `func(x, *args)` that SciPy's `{name}` finds {what} with the same options. The result has `x "
         f"fun {' '.join(counts)} success message`. Derivatives of `x` are those of a point at which the gradient is "
