@@ -263,19 +263,6 @@ class Buffer(Columns):
 
     # -- what Python asks
 
-    def tj_truth(self) -> Any:
-        """Whether it has items, which may be traced."""
-        n = self.tj_number()
-        return n > 0 if type(n) is int else box(ops.compare.gt(n, np.int64(0)), weak=True)
-
-    def __bool__(self) -> bool:
-        n = self.tj_number()
-        if type(n) is not int:
-            raise self.tj_refusal("its truth value in C code")
-        return n > 0
-
-    __bool__.followed = tj_truth  # type: ignore[attr-defined]
-
     def __iter__(self) -> Iterator[Any]:
         n = self.tj_number()
         if type(n) is not int:

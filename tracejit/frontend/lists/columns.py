@@ -139,6 +139,19 @@ class Columns:
         """Let it have so many items."""
         self.tj_length = user(n)
 
+    def tj_truth(self) -> Any:
+        """Whether it has items, which may be traced."""
+        n = self.tj_number()
+        return n > 0 if type(n) is int else box(ops.compare.gt(n, np.int64(0)), weak=True)
+
+    def __bool__(self) -> bool:
+        n = self.tj_number()
+        if type(n) is not int:
+            raise self.tj_refusal("its truth value in C code")
+        return n > 0
+
+    __bool__.followed = tj_truth  # type: ignore[attr-defined]
+
     def tj_refusal(self, what: str) -> BufferedListError:
         """That a list of traced length is used in a way that needs to know its items."""
         error = BufferedListError(what=what)

@@ -212,11 +212,6 @@ class Table(Columns):
         leaves = self.tj_leaves(key)
         self._enter(self.tj_row(key), leaves, True)
 
-    def tj_truth(self) -> Any:
-        """Whether it has entries, which may be traced."""
-        n = self.tj_number()
-        return n > 0 if type(n) is int else box(ops.compare.gt(n, np.int64(0)), weak=True)
-
     # -- all entries, as lists
 
     def tj_list(self, which: int | None) -> Buffer:
@@ -265,14 +260,6 @@ class Table(Columns):
     def _only_dict(self, name: str) -> None:
         if self.tj_is_set:
             raise self.tj_refusal(f"`{name}`")
-
-    def __bool__(self) -> bool:
-        n = self.tj_number()
-        if type(n) is not int:
-            raise self.tj_refusal("its truth value in C code")
-        return n > 0
-
-    __bool__.followed = tj_truth  # type: ignore[attr-defined]
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(self.tj_of, name):
