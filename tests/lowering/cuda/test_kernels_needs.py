@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from tests.lowering.cuda.lowering import lowered
+from tests.lowering.cuda.tiles.test_stencils import five
 from tracejit.lowering.cuda.kernels import ptx_of
 
 _WHEELS = [b for p in sys.path for b in Path(p).glob("nvidia/*/bin/ptxas")]
@@ -55,6 +56,7 @@ KERNELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "layernorm of many rows": (layernorm, (MANY,)),
     "layernorm of many rows of float32": (layernorm, (MANY.astype(np.float32),)),
     "transpose": (lambda x, y: x.T + y, (ROWS, ROWS)),
+    "stencil": (five, (ROWS,)),
     "gather": (lambda x, i: x[i], (LONG, np.zeros(1 << 20, int))),
     "counts": (lambda z, i: np.add.at(z, i, 1), (np.zeros(1000, int), np.zeros(1 << 20, int))),
 }

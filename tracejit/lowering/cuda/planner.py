@@ -36,6 +36,7 @@ from tracejit.lowering.cuda.sharing.taking import taking
 from tracejit.lowering.cuda.sharing.warps import by_warps, suits_warps
 from tracejit.lowering.cuda.tiles.crossed import tile
 from tracejit.lowering.cuda.tiles.flat import flatten
+from tracejit.lowering.cuda.tiles.stencils import tile_stencils
 from tracejit.lowering.cuda.words import give_words
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
@@ -75,6 +76,7 @@ def plan(program: Program) -> tuple[Plan, Facts]:
     expand_copies(program)
     gather(program)
     tile(program)
+    tile_stencils(program)
     flatten(program)
     read_ahead(program)
     store_early(program)
