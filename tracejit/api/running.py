@@ -49,6 +49,9 @@ modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for
 modules.REBIND["scipy"] = types.SimpleNamespace()
 modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in scipy.TRACED})
 modules.REBIND["math"] = LazyModule("tracejit.frontend.shadows.math_", "namespace")
+LIBRARIES["statistics"] = lambda module: importlib.import_module(
+    "tracejit.frontend.standard.statistics_"
+).entries(module)
 LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in scipy.TRACED})
 modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in ("cluster", *scipy.CALLED)})
 modules.REBIND.update({f"scipy.sparse.{n}": types.SimpleNamespace() for n in ("_sparsetools", "csgraph")})

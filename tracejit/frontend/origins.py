@@ -66,6 +66,7 @@ _PLAIN_CLASSES = {
     "collections.UserDict",
     "collections.UserList",
     "collections.ChainMap",
+    "statistics.NormalDist",
 }
 
 
@@ -102,7 +103,15 @@ def is_part_followed(module: Any) -> bool:
 
 def is_computing(module: Any) -> bool:
     """Whether a module of a library is one of those whose functions are followed."""
-    return type(module) is str and module.startswith(_COMPUTING)
+    return type(module) is str and (
+        module.startswith(_COMPUTING) or (module == "statistics" and _is_standard(module))
+    )
+
+
+def _is_standard(module: str) -> bool:
+    """Whether it is not a module of the user's with this name."""
+    filename = getattr(sys.modules.get(module), "__file__", None)
+    return filename is not None and is_library_file(filename)
 
 
 def is_part_of_library(root: Any) -> bool:

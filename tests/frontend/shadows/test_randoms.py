@@ -32,11 +32,21 @@ def test_generators_that_nothing_is_drawn_from_are_no_matter() -> None:
 
 
 def test_draws_from_the_generators_of_the_process_are_noticed() -> None:
-    for draw in (lambda: scipy.stats.norm.rvs(), lambda: statistics.NormalDist().samples(1)[0]):
-        before = [randoms.state_of(g) for g in (random._inst, np.random.mtrand._rand)]
-        with pytest.raises(RandomStateError, match="not followed"):
-            tj.jit(lambda x, draw=draw: x * draw(), fallback=False)(np.zeros(3))
-        assert [randoms.state_of(g) for g in (random._inst, np.random.mtrand._rand)] == before
+    before = [randoms.state_of(g) for g in (random._inst, np.random.mtrand._rand)]
+    with pytest.raises(RandomStateError, match="not followed"):
+        tj.jit(lambda x: x * scipy.stats.norm.rvs(), fallback=False)(np.zeros(3))
+    assert [randoms.state_of(g) for g in (random._inst, np.random.mtrand._rand)] == before
+
+
+def test_samples_of_pythons_normal_distribution() -> None:
+    def f(m: float) -> list[float]:
+        return statistics.NormalDist(m, 2.0).samples(3)
+
+    compiled, made = tj.jit(f), []
+    for g in (f, compiled):
+        random.seed(7)
+        made.append(([g(1.0), g(2.0)], random.getstate()))
+    assert made[0] == made[1]
 
 
 def test_libraries_that_make_generators_without_a_seed_are_noticed() -> None:

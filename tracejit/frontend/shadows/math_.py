@@ -9,7 +9,7 @@ import functools
 import math
 import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from tracejit import dtypes, numpy, ops
 from tracejit.control.regions.staging import convert
 from tracejit.errors import NumberDivisionError, NumberDomainError, NumberRangeError
 from tracejit.ir.avals import aval_of
+from tracejit.numpy import exact
 from tracejit.numpy.boxes import numbers
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
@@ -153,10 +154,16 @@ def _dist(p: Any, q: Any) -> Any:
 
 
 def _fsum(xs: Any) -> Any:
-    """A compensated sum, which may differ from the correctly rounded one in the last bit."""
-    if type(xs) is Box and not xs.aval.shape:
-        iter(xs)  # raises
-    return numpy.sum(xs.astype(float) if type(xs) is Box else numpy.array([_number(x) for x in xs], float))
+    """The correctly rounded sum."""
+    if type(xs) is Box:
+        if not xs.aval.shape:
+            iter(xs)  # raises
+        values = xs.astype(float)
+        if not xs.aval.is_static or values.ndim > 1:
+            return numpy.sum(values)
+        return exact.fsum(values) if len(values) else 0.0
+    values = [_number(x) for x in xs]
+    return exact.fsum(numpy.array(values, float)) if values else 0.0
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -187,7 +194,7 @@ def _weakly(plain: Callable[..., Any], form: Callable[..., Any]) -> Any:
 
     @functools.wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(tuple(a) if isinstance(a, types.GeneratorType) else a for a in args)
+        args = tuple(tuple(a) if isinstance(a, Iterator) else a for a in args)
         if not has_box(args) and not has_box(kwargs.values()):
             return plain(*args, **kwargs)
         out = form(*args, **kwargs)
