@@ -34,17 +34,6 @@ _WAYS = {
 LEFT_OUT = {name: reason for reason, names in _WAYS.items() for name in names.split()}
 
 
-#: Calls that are still told apart, all of them such as no program makes: numbers where arrays belong, and flags that
-#: are arrays.
-UNMENDED = frozenset(
-    """
-    np.delete np.dtype np.histogram2d np.histogram_bin_edges np.histogramdd np.issubdtype
-    np.nan_to_num np.nditer np.polyint np.promote_types np.row_stack np.linalg.tensorinv
-    np.matvec np.unstack np.squeeze
-    """.split()  # noqa: SIM905
-)
-
-
 def names_of(module: Any) -> list[str]:
     """The public names of a module that can be called."""
     return sorted(
@@ -57,7 +46,7 @@ def looks(module: str) -> list[str]:
     found: Any = importlib.import_module(module.replace("np", "numpy", 1) if module[:2] == "np" else module)
     prefix = "" if module == "builtins" else f"{module}."
     forms = FORMS if module[:2] != "np" else ("x", "x, x", "x, 2", "[x, 1]")
-    called = [prefix + n for n in names_of(found) if prefix + n not in UNMENDED]
+    called = [prefix + n for n in names_of(found)]
     return [f"shown({name}({form}))" for name in called for form in forms]
 
 

@@ -637,6 +637,8 @@ CALLS: dict[str, list[Call]] = {
     "apply_over_axes": [call(lambda x: np.apply_over_axes(np.sum, x, [0, 2]), T)],
     # types and text
     "can_cast": [call(lambda x: x * np.can_cast(x.dtype, np.float32), A)],
+    "issubdtype": [call(lambda x: x * np.issubdtype(x.dtype, np.floating), A)],
+    "promote_types": [call(lambda x: x * np.promote_types(x.dtype, np.float32).itemsize, A)],
     "common_type": [call(lambda x: x * np.dtype(np.common_type(x, x)).itemsize, A)],
     "min_scalar_type": [call(lambda x: x * np.min_scalar_type(x).itemsize, A)],
     "result_type": [call(lambda x: x * np.result_type(x, np.float32).itemsize, A)],

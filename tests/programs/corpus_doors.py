@@ -334,3 +334,74 @@ def numbers_joined() -> Any:
 
     xs = np.ones(3, np.float32), np.ones(3, np.int32), np.array([True, False])
     return f, [(x, n) for x in xs for n in (2.0, 2, True)], None
+
+
+@program
+def histograms_in_handlers() -> Any:
+    """The check that a range is finite raises nothing here."""
+
+    def f(x):
+        try:
+            counts = np.histogram(x)
+        except Exception:
+            counts = "caught"
+        try:
+            edges = np.histogram_bin_edges(x, 3)
+        except ValueError as e:
+            edges = str(e)
+        return counts, edges
+
+    return f, [(np.array([1.0, 2.0, 4.0]),), (np.array([1.0, np.inf, 4.0]),), (np.ones(3),)], None
+
+
+@program
+def what_numpy_does_not_raise() -> Any:
+    """Where a function of ours raises what NumPy does not, no handler sees it."""
+
+    def f(x, n):
+        found = []
+        for call in (
+            lambda: np.linalg.multi_dot([x, n]),
+            lambda: np.full(x, 1.0).shape,
+            lambda: np.broadcast_to(x, x).shape,
+            lambda: np.diff(n > 1, n > 5),
+            lambda: np.iterable([x, 1]),
+            lambda: np.fft.fftn(x, x),
+            lambda: np.unstack(x[0]),
+            lambda: np.squeeze(x[0], 2),
+            lambda: np.matvec(x, x),
+        ):
+            try:
+                found.append(call())
+            except Exception:
+                found.append("caught")
+        return found
+
+    return f, [(np.array([1, 2, 1]), n) for n in (3, 1, 7)], None
+
+
+@program
+def numpys_answers_to_odd_arguments() -> Any:
+    def f(x, n, b):
+        out = []
+        for call in (
+            lambda: np.issubdtype(x, np.floating),
+            lambda: np.promote_types(x, x),
+            lambda: np.issubdtype(x[0], np.floating),
+            lambda: np.promote_types(x[0], np.float32),
+            lambda: np.dtype(x, True),
+            lambda: np.delete(b, b),
+            lambda: np.histogramdd(n),
+            lambda: np.nan_to_num(x[0], False),
+            lambda: np.polyint(n, 0),
+            lambda: np.unstack([x, x]),
+            lambda: [(p, np.shares_memory(q, q)) for p, q in np.nditer([x, 1])],
+            lambda: list(np.nditer(x, n)),
+        ):
+            try:
+                out.append(call())
+            except (TypeError, ValueError, AttributeError) as e:
+                out.append((type(e).__mro__[-3], str(e)))
+        return out, np.histogram2d(x, x, 3)[0], np.histogramdd(np.stack([x, x], 1), 2)[0]
+
+    return f, [(np.array([1.5, n, 0.5]), n, np.bool_(n > 2)) for n in (2, 3, 5)], None

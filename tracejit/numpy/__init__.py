@@ -37,6 +37,7 @@ from tracejit.numpy.functions.arrays import pieces as _pieces
 from tracejit.numpy.functions.arrays import positions as _positions
 from tracejit.numpy.functions.arrays import ranges as _ranges
 from tracejit.numpy.functions.arrays import shaping as _shaping
+from tracejit.numpy.functions.arrays import splitting as _splitting
 from tracejit.numpy.functions.arrays import windows as _windows
 from tracejit.numpy.functions.numerics import analysis as _analysis
 from tracejit.numpy.functions.numerics import bits as _bits

@@ -26,7 +26,7 @@ def converter(cls: type[np.generic]) -> Callable[..., Any]:
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         if dtype.kind in "mM":  # of known integers; NumPy refuses what stands for others, as it does these
-            args = tuple(operator.index(x) if _is_whole(x) else x for x in args)
+            args = tuple(map(_known, args))
         if len(args) != 1 or kwargs or type(args[0]) is not Box or not _is_taken(args[0], dtype):
             return cls(*args, **kwargs)
         x: Any = args[0]
@@ -39,8 +39,14 @@ def converter(cls: type[np.generic]) -> Callable[..., Any]:
     return convert
 
 
-def _is_whole(x: Any) -> bool:
-    return type(x) is Box and (x.weak or x.scalar) and x.aval.dtype.kind in "iu"
+def _known(x: Any) -> Any:
+    """The value of a traced integer or boolean; anything else as it is."""
+    if type(x) is not Box or not (x.weak or x.scalar) or x.aval.dtype.kind not in "iub":
+        return x
+    if x.aval.dtype.kind == "b":
+        return bool(x) if x.weak else np.bool_(bool(x))
+    index: Any = operator.index
+    return index(x)
 
 
 def _is_taken(x: Box, target: np.dtype) -> bool:

@@ -236,11 +236,14 @@ def os_error(*args: Any, **kwargs: Any) -> OSError:
 
 def _dtype(*args: Any, **kwargs: Any) -> Any:
     """`np.dtype`, which takes no array."""
+    make: Any = np.dtype
     if not args or type(args[0]) is not Box:
-        return np.dtype(*args, **kwargs)
+        return make(*args, **kwargs)
     if class_of(args[0]) is np.ndarray:
         raise TypeError("Cannot construct a dtype from an array")
-    return np.dtype(example(args[0]), *args[1:], **kwargs)
+    if len(args) > 1 or kwargs:
+        raise UnfollowedError(what="`np.dtype` of a number", reason="its flags may be warned of at each call")
+    return np.dtype(example(args[0]))
 
 
 def _fraction(*args: Any, **kwargs: Any) -> Any:

@@ -45,6 +45,25 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     return np.can_cast(given.dtype if type(given) is Box else given, to, casting)
 
 
+@implements(np.issubdtype, "issubdtype")
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype is of a kind of dtypes, or below another one."""
+    return np.issubdtype(*map(_dtype_given, (arg1, arg2)))
+
+
+@implements(np.promote_types, "promote_types")
+def promote_types(type1: Any, type2: Any) -> np.dtype:
+    """The smallest dtype to which both can be cast without a loss."""
+    return np.promote_types(*map(_dtype_given, (type1, type2)))
+
+
+def _dtype_given(a: Any) -> Any:
+    """What is given for a dtype: it may be a scalar, but no array."""
+    if type(a) is Box and not issubclass(class_of(a), np.generic):
+        raise TypeError("Cannot construct a dtype from an array or a Python number")
+    return a.dtype if type(a) is Box else a
+
+
 @implements(np.min_scalar_type, "min_scalar_type")
 def min_scalar_type(a: Any) -> np.dtype:
     """The dtype of a traced array; of a scalar that is known, the smallest dtype that holds it."""
@@ -204,7 +223,7 @@ array2string, array_repr, array_str = map(_text, (np.array2string, np.array_repr
 #: Functions of dtypes, shapes and settings: NumPy's own, whatever is traced.
 PASSED_ON = (
     "base_repr", "binary_repr", "broadcast_shapes", "get_include", "get_printoptions", "getbufsize", "geterr",
-    "geterrcall", "info", "isdtype", "issubdtype", "mintypecode", "printoptions", "promote_types", "set_printoptions",
+    "geterrcall", "info", "isdtype", "mintypecode", "printoptions", "set_printoptions",
     "setbufsize", "seterr", "seterrcall", "show_config", "show_runtime", "test", "typename",
 )  # fmt: skip
 

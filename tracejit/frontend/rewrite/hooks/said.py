@@ -5,14 +5,15 @@
     except ValueError as e:        # shapes that do not fit: they are known while tracing
         return str(e)
 
-NumPy is asked for the same with arrays of zeros of the same shapes and dtypes. That is only right where values have no
-part in it, and only taken where NumPy's exception is of the class that ours stands for.
+NumPy is asked for the same with arrays of zeros, and of ones, of the same shapes and dtypes. That is only right
+where values have no part in it, and only taken where NumPy's exception is of the class that ours stands for.
 """
 
 from __future__ import annotations
 
 import operator
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,11 @@ _MOST_BYTES = 1 << 24
 _Asked = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
+_Made = Callable[..., Any]
+#: The reason why NumPy can't be asked where what it says depends on values.
+_BY_VALUES = ("by values",)
+
+
 class _UnlikeError(Exception):
     """There is no array like this one to ask NumPy with."""
 
@@ -38,21 +44,47 @@ def by_numpy(error: BaseException) -> BaseException | None:
     """NumPy's exception in the place of `error`; None where that is not known."""
     if not isinstance(error, _OF_SHAPES) or getattr(error, "has_traced_sizes", False):
         return None
-    asked = _call(_entries(error.__traceback__))
-    if asked is None or (isinstance(error, IndexingError) and _has_box(asked[1][1:])):
-        return None
-    function, args, kwargs = asked
     try:
-        given, named = _like(args), _like(kwargs)
+        said = _said(error)
     except _UnlikeError:
         return None
+    return said if said is not None and _stands_for(error, said) else None
+
+
+def denied(error: BaseException, is_same: Callable[[BaseException], bool]) -> bool:
+    """Whether NumPy does not raise what tracing has found, or says more than that; False where it can't be asked.
+    `is_same`: whether an exception of NumPy's is as good as `error` where it is caught."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            said = _said(error)
+        except _UnlikeError as e:
+            return e.args == _BY_VALUES
+    return said is None or bool(told) or not is_same(said)
+
+
+def _said(error: BaseException) -> BaseException | None:
+    """What NumPy raises for the call that raised `error`. Raises _UnlikeError if it can't be asked."""
+    asked = _call(_entries(error.__traceback__))
+    if asked is None or (isinstance(error, IndexingError) and _has_box(asked[1][1:])):
+        raise _UnlikeError
+    function, args, kwargs = asked
+    said = _asked_with(np.zeros, function, args, kwargs)
+    other = _asked_with(np.ones, function, args, kwargs)
+    if (type(said), str(said)) != (type(other), str(other)):
+        raise _UnlikeError(*_BY_VALUES)
+    return said
+
+
+def _asked_with(made: _Made, function: Any, args: Any, kwargs: Any) -> BaseException | None:
+    given, named = _like(args, made), _like(kwargs, made)
     try:
         with refusals.into(None), np.errstate(all="ignore"):
             function(*given, **named)
     except Exception as e:
         said: BaseException = e.with_traceback(None)
         said.__context__ = None
-        return said if _stands_for(error, said) else None
+        return said
     return None
 
 
@@ -103,22 +135,24 @@ def _asked(frame: types.FrameType) -> _Asked | None:
     return None
 
 
-def _like(x: Any) -> Any:
-    """The same with arrays of zeros for traced ones."""
+def _like(x: Any, made: _Made) -> Any:
+    """The same with arrays and numbers that are `made` for traced ones."""
     if type(x) in (tuple, list):
-        return type(x)(map(_like, x))
+        return type(x)(_like(v, made) for v in x)
     if type(x) is dict:
-        return {k: _like(v) for k, v in x.items()}
+        return {k: _like(v, made) for k, v in x.items()}
     if type(x) is not Box:
         return x
-    made = kinds.example(x)
+    example = kinds.example(x)
     if not x.aval.is_static:
         raise _UnlikeError
-    if type(made) is np.ndarray:
-        if made.size * made.itemsize > _MOST_BYTES:
-            raise _UnlikeError
-        made = np.zeros(made.shape, made.dtype) if all(v.writable for v in x.chain) else made
-    return made
+    if type(example) is not np.ndarray:
+        return type(example)(made(()))
+    if example.size * example.itemsize > _MOST_BYTES:
+        raise _UnlikeError
+    array = made(example.shape, example.dtype)
+    array.flags.writeable = all(v.writable for v in x.chain)
+    return array
 
 
 def _has_box(x: Any) -> bool:

@@ -25,7 +25,7 @@ from tracejit.errors import (
 )
 from tracejit.frontend.origins import is_library_file, is_library_function
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
-from tracejit.frontend.rewrite.hooks.said import by_numpy
+from tracejit.frontend.rewrite.hooks.said import by_numpy, denied
 from tracejit.frontend.shadows import behind, classes
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
@@ -68,7 +68,7 @@ class tried:
                 if not refusals.met() and self._looks_at(error) and (said := by_numpy(error)) is not None:
                     raise said from None
             self._ask(error, caught)
-            doubtful = not refusals.met() and isinstance(error, caught) and _is_doubtful(error)
+            doubtful = not refusals.met() and isinstance(error, caught) and self._is_doubtful(error)
             if doubtful and (self._looks_at(error) or not _is_of_a_new_attribute(error)):
                 raise UnfollowedError(
                     what=f"the {type(error).__name__} that is caught here", reason=_DOUBT
@@ -99,10 +99,18 @@ class tried:
 
     def _looks_at(self, error: Any) -> bool:
         """Whether the handler that catches `error` has a name for it."""
-        for kind, named in zip(self.kinds(), self.named, strict=True):
+        n = self._handler(error)
+        return n is not None and self.named[n]
+
+    def _handler(self, error: Any) -> int | None:
+        """The handler that catches `error`."""
+        for n, kind in enumerate(self.kinds()):
             if isinstance(error, tuple(k for k in _flat((kind,)) if isinstance(k, type))):
-                return named
-        return False
+                return n
+        return None
+
+    def _is_doubtful(self, error: Any) -> bool:
+        return _is_doubtful(error) or denied(error, lambda e: self._handler(e) == self._handler(error))
 
 
 def _leave_to_python(eqn: Eqn, raises: type[BaseException], where: str) -> None:
@@ -246,4 +254,11 @@ def _raised(failure: Any) -> type[BaseException]:
     if failure is None:
         return np.linalg.LinAlgError
     known = getattr(failure, "error", None)
-    return known if isinstance(known, type) else type(failure((0, 0, 0), None))
+    if isinstance(known, type):
+        return known
+    try:
+        return type(failure((0, 0, 0), None))
+    except (
+        Exception
+    ) as error:  # ours: the user's handler around this `try` must not take it for the program's
+        raise UnfollowedError(what="a check inside of `try`", reason="nobody knows what it raises") from error

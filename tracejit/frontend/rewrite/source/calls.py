@@ -50,7 +50,9 @@ def may_convert(call: ast.Call) -> bool:
 
 _OF_OBJECT = frozenset({"__setattr__", "__delattr__"})
 #: Classes of libraries that traced values are not simply given to.
-_CLASSES = frozenset({"Fraction", "OSError", "IOError", "EnvironmentError", "timedelta64", "datetime64"})
+_CLASSES = frozenset(
+    {"Fraction", "OSError", "IOError", "EnvironmentError", "timedelta64", "datetime64", "dtype"}
+)
 #: Names of NumPy's scalar types, and of attributes that have one.
 _TYPES = frozenset(n for n, x in vars(np).items() if isinstance(x, type) and issubclass(x, np.generic))
 _TYPES |= {"type", "dtype", "scalar_type"}

@@ -124,14 +124,21 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 @implements(np.matvec, "matvec")
 def matvec(x1: Any, x2: Any, /) -> Any:
     """Matrices times vectors, over broadcast leading axes."""
+    _has_rank("matvec", x1, 2)
     return matmul(x1, wrap(raw(x2))[..., None])[..., 0]
 
 
 @implements(np.vecmat, "vecmat")
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """Vectors, conjugated, times matrices, over broadcast leading axes."""
+    _has_rank("vecmat", x2, 2)
     v = wrap(raw(x1))
     return matmul((v.conj() if dtype_of(raw(v)).kind == "c" else v)[..., None, :], x2)[..., 0, :]
+
+
+def _has_rank(name: str, x: Any, n: int) -> None:
+    if len(shape_of(raw(x))) < n:
+        raise ArgumentError(name=name, problem=f"an operand needs {n} dimensions")
 
 
 @implements(np.inner, "inner")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ArgumentError, DynamicExtentError, MatrixShapeError, ShapeError
+from tracejit.errors import ArgumentError, ArgumentTypeError, DynamicExtentError, MatrixShapeError, ShapeError
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.algebra import products
 from tracejit.numpy.functions.algebra.factorizations import svd, svdvals
@@ -182,6 +182,8 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
         raise ArgumentError(name="tensorinv", problem="Invalid ind argument.")
     front, back = x.shape[:ind], x.shape[ind:]
     flat = reshape(x, (math.prod(back), -1))
+    if not x.ndim:
+        raise ArgumentTypeError(name="tensorinv", problem="reshape() takes exactly 1 argument (0 given)")
     return reshape(inv(flat), (*back, *front))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit.errors import RefusedFunctionError
 from tracejit.numpy.boxes import members
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import publish
 from tracejit.numpy.functions.arrays.shaping import box_of, broadcast_to, read_only
 from tracejit.numpy.operands import broadcast_shapes, dtype_of, filled, has_box, raw, result_type
@@ -36,6 +37,8 @@ class nditer:
         self, op: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, order: str = "K", **options: Any
     ) -> None:  # fmt: skip
         ops = list(op) if isinstance(op, (tuple, list)) else [op]
+        if not (flags is None or isinstance(flags, (list, tuple))):
+            raise ValueError("Iterator global flags must be a list or tuple of strings")
         self._flags = set(flags or ())
         if self._flags - _FLAGS or any(v is not None for v in options.values()):
             raise _refused(f"of its flags and options {sorted({*self._flags - _FLAGS, *options})}")
@@ -49,6 +52,7 @@ class nditer:
         if not all(type(d) is int for d in self.shape):
             raise _refused("of a traced extent")
         self.operands = self._arrays(ops, op_dtypes)
+        self._wide = [x if x.aval.shape == self.shape else broadcast_to(x, self.shape) for x in self.operands]
         self._order = self._axes(order)
         self.ndim, self.itersize = len(self.shape), int(np.prod(self.shape, dtype=int))
         self.reset()
@@ -66,7 +70,7 @@ class nditer:
             if writes and isinstance(o, np.ndarray):
                 raise _refused(f"operand {n}, which is written, is no traced array")
         return tuple(
-            new_array(filled(0, np.dtype(d or kind), self.shape)) if o is None else box_of(o)
+            new_array(filled(0, np.dtype(d or kind), self.shape)) if o is None else box_of(NP[np.asarray](o))
             for o, d in zip(ops, wanted, strict=True)
         )
 
@@ -117,8 +121,7 @@ class nditer:
         x = self.operands[n]
         if self._writes[n]:
             return x[(*self._place, Ellipsis)]
-        x = x if x.aval.shape == self.shape else broadcast_to(x, self.shape)
-        return read_only(x[(*self._place, Ellipsis)], lambda value: value, (), members.frozen)
+        return read_only(self._wide[n][(*self._place, Ellipsis)], lambda value: value, (), members.frozen)
 
     def __setitem__(self, n: int, value: Any) -> None:
         self[n][...] = value

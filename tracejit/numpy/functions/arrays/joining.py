@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ from tracejit.numpy.operands import (
     result_type,
     shape_of,
 )
-from tracejit.tracing import Box, box, wrap
+from tracejit.tracing import Box, box, caller, wrap
 
 # ---------------------------------------------------------------- joining and splitting
 
@@ -98,7 +97,7 @@ def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same
     return concatenate([expand_dims(x, axis) for x in xs], axis, dtype=dtype, casting=casting)
 
 
-@implements(np.vstack, "vstack", "row_stack")
+@implements(np.vstack, "vstack")
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Rows on top of each other."""
     found = rows.runs(tup := list(tup)) or [(False, a) for a in tup]
@@ -109,7 +108,12 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
 
 
 if hasattr(np, "row_stack"):  # until NumPy 2.5
-    implements(np.row_stack)(vstack.__wrapped__)
+
+    @implements(np.row_stack, "row_stack")
+    def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+        """`vstack` by its old name."""
+        caller.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning)
+        return vstack(tup, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack, "hstack")
@@ -157,62 +161,6 @@ def _blocks(x: Any, depth: int, ndim: int, level: int) -> Any:
         b = box_of(x)
         return b[(None,) * (ndim - b.ndim) + (Ellipsis,)]
     return concatenate([_blocks(y, depth, ndim, level + 1) for y in x], level - depth)
-
-
-@implements(np.array_split, "array_split")
-def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
-    """Parts along an axis (views), of nearly equal size or cut at these positions."""
-    x = box_of(ary)
-    a = axis_of("split", axis, x.ndim)
-    n = x.shape[a]
-    if np.ndim(indices_or_sections) == 0:
-        k = int(indices_or_sections)
-        if k <= 0:
-            raise ArgumentError(name="array_split", problem="number sections must be larger than 0")
-        least = min if isinstance(n, int) else NP[np.minimum]
-        cuts = [i * (n // k) + least(i, n % k) for i in range(k + 1)]
-    else:
-        cuts = [0, *indices_or_sections, None]
-    head = (slice(None),) * a
-    return [x[(*head, slice(lo, hi))] for lo, hi in pairwise(cuts)]
-
-
-@implements(np.split, "split")
-def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
-    """Like `array_split`; the parts must be of equal size."""
-    if np.ndim(indices_or_sections) == 0 and box_of(ary).shape[axis] % int(indices_or_sections):
-        raise ArgumentError(name="split", problem="array split does not result in an equal division")
-    return array_split(ary, indices_or_sections, axis)
-
-
-@implements(np.hsplit, "hsplit")
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Split along the second axis (the first of one-dimensional arrays)."""
-    return split(_of_rank(ary, 1, "hsplit"), indices_or_sections, 1 if rank(ary) > 1 else 0)
-
-
-@implements(np.vsplit, "vsplit")
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Split along the first axis."""
-    return split(_of_rank(ary, 2, "vsplit"), indices_or_sections, 0)
-
-
-@implements(np.dsplit, "dsplit")
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Split along the third axis."""
-    return split(_of_rank(ary, 3, "dsplit"), indices_or_sections, 2)
-
-
-def _of_rank(ary: Any, n: int, name: str) -> Any:
-    if rank(ary) < n:
-        raise ValueError(f"{name} only works on arrays of {n} or more dimensions")
-    return ary
-
-
-@implements(np.unstack, "unstack")
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The sub-arrays along an axis."""
-    return tuple(moveaxis(x, axis, 0))
 
 
 # ---------------------------------------------------------------- repeating
@@ -316,6 +264,10 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Without the sub-arrays at some positions; if these are traced, so is the number of what is left."""
     x = ravel(arr) if axis is None else box_of(arr)
     n = axis_of("delete", 0 if axis is None else axis, x.ndim)
+    mask = dtype_of(raw(obj)).kind == "b" if has_box((obj,)) else False
+    if mask and (rank(obj) != 1 or shape_of(raw(obj))[0] != x.aval.shape[n]):
+        problem = "boolean array argument obj to delete must be one dimensional and match the axis length of"
+        raise ArgumentError(name="delete", problem=f"{problem} {x.shape[n]}")
     if has_box((obj,)) and (selection(obj) is not None or extents.known(raw(obj)) is None):
         kept = new_array(filled(True, dtypes.bool_, (x.aval.shape[n],)))
         kept[obj] = False

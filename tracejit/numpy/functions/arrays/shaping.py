@@ -122,9 +122,11 @@ def rollaxis(a: Any, axis: Any, start: int = 0) -> Any:
 def squeeze(a: Any, axis: Any = None) -> Any:
     """Axes of size 1 removed."""
     x = array_of(a)
-    if x.scalar:
-        return x
     s = x.aval.shape
+    if x.scalar:
+        if axis not in (None, ()):
+            reduced_axes("squeeze", axis, 1)
+        return x
     axes = (
         tuple(n for n, d in enumerate(s) if d == 1) if axis is None else reduced_axes("squeeze", axis, len(s))
     )

@@ -131,7 +131,7 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
         constants = constants[0] * NP[np.ones](m)
     if constants.shape[0] < m:
         raise ArgumentError(name="polyint", problem="k must be a scalar or a rank-1 array of length 1 or >m")
-    p = box_of(p)
+    p = NP[np.asarray](p)
     for i in range(m):
         n = p.shape[0]
         p = concatenate([p / np.arange(n, 0, -1), constants[i : i + 1]])

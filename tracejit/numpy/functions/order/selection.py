@@ -154,6 +154,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """NaN and infinities replaced by numbers."""
     b = box_of(x)
     if not copy:
+        if not isinstance(x, np.ndarray) and class_of(b) is not np.ndarray:
+            np.array(0.0, copy=False)  # raises: there is no array to write into
         if dtypes.is_inexact(b.dtype):
             b[...] = nan_to_num(b, True, nan, posinf, neginf)
         return b if b.aval.shape else b[()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShape
 from tracejit.interpreters.vmap import BatchTracer
 from tracejit.ir.avals import DimSize, aval_of
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.conversions import class_of
 from tracejit.numpy.boxes.masking.calls import worst
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
@@ -27,7 +29,7 @@ from tracejit.numpy.functions.statistics.reductions import max_, min_
 from tracejit.numpy.operands import cast, dtype_of, filled, raw, result_type, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.records import record
-from tracejit.tracing import box, caller, wrap
+from tracejit.tracing import Box, box, caller, wrap
 
 
 def _fails(message: str) -> ops.index_check.Raising:
@@ -112,7 +114,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
     Rules given by name ("auto", "fd" …) choose a number of bins by values, which must be known.
     """
-    x = ravel(a)
+    x = _sample(a)
     if isinstance(bins, str):
         return _edges_by_rule(x, bins, range, weights)
     if not _is_number(bins):
@@ -124,6 +126,15 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     dtype = result_type(first, last, x)
     dtype = dtype if dtypes.is_inexact(dtype) else np.result_type(dtype, float)
     return linspace(first, last, n + 1, dtype=dtype)
+
+
+def _sample(a: Any) -> Any:
+    """The values as a vector of what can be subtracted."""
+    x = ravel(box_of(a))
+    if x.dtype.kind != "b":
+        return x
+    caller.warn("Converting input from bool to <class 'numpy.uint8'> for compatibility.", RuntimeWarning)
+    return x.astype(np.uint8)
 
 
 def _given_edges(bins: Any, unsorted: Any) -> Any:
@@ -184,7 +195,7 @@ class RangeFailure:
     ends: tuple[np.dtype, np.dtype]
 
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
-        code, size = details
+        code, size, *_ = details
         if 0 <= code < 9:
             pair = [_ENDS[code // 3], _ENDS[code % 3]]
         else:
@@ -228,10 +239,7 @@ def histogram(
 
     Counts have no derivative with respect to the values; sums of `weights` have one to the weights.
     """
-    x = ravel(box_of(a))
-    if x.dtype.kind == "b":
-        caller.warn("Converting input from bool to <class 'numpy.uint8'> for compatibility.", RuntimeWarning)
-        x = x.astype(np.uint8)
+    x = _sample(a)
     edges = histogram_bin_edges(x, bins, range, weights)
     if weights is None:
         w = wrap(filled(1, dtypes.int64, x.aval.shape))
@@ -275,6 +283,8 @@ def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Any, Any]:
     """A histogram of points: an (N, D) array, or a sequence of D coordinate vectors. Counts are floats."""
+    if type(sample) is Box and sample.weak:
+        raise TypeError(f"'{class_of(sample).__name__}' object is not iterable")
     columns = _columns(sample)
     d = len(columns)
     each = list(bins) if _has_length(bins) else [bins] * d
@@ -287,16 +297,16 @@ def histogramdd(
         raise ArgumentError(name="histogramdd", problem="range argument must have one entry per dimension")
     edges = [_edges(n, c, b, s) for n, (c, b, s) in enumerate(zip(columns, each, spans, strict=True))]
     sizes = [e.shape[0] - 1 for e in edges]
-    total = int(np.prod(sizes))
     place: Any = 0
-    inside: Any = True
     for c, e, n in zip(columns, edges, sizes, strict=True):
         b = _bin(c, e)
-        inside = (b < n) & inside
-        place = place * n + b
+        place = place * (n + 2) + where(
+            b < n, b + 1, 0
+        )  # in NumPy's larger array, whose outermost cells are outside
+    wide = [n + 2 for n in sizes]
     w = wrap(filled(1, dtypes.float64, columns[0].aval.shape))
     w = w if weights is None else ravel(weights).astype(result_type(weights, 1.0))
-    out = reshape(_into_bins(where(inside, place, total), total, w), tuple(sizes))
+    out = reshape(_into_bins(place, math.prod(wide), w), tuple(wide))[(slice(1, -1),) * d]
     if density:
         whole = out.sum()
         for n, e in enumerate(edges):

@@ -31,7 +31,7 @@ def reduced_axes(name: str, axis: Any, ndim: int) -> Axes:
 
 def single_axis(name: str, axis: Any, ndim: int) -> int:
     """`axis_of` for functions that NumPy has in C, where True is no integer."""
-    if isinstance(axis, (bool, list, tuple, str, float)):
+    if isinstance(axis, (bool, list, tuple, str, float)) or (type(axis) is Box and axis.dtype.kind == "b"):
         problem = f"axis is an integer (or a tuple of integers where it may be several), not {axis!r}"
         raise ArgumentTypeError(name=name, problem=problem)
     return axis_of(name, axis, ndim)
