@@ -237,13 +237,14 @@ def os_error(*args: Any, **kwargs: Any) -> OSError:
 def _dtype(*args: Any, **kwargs: Any) -> Any:
     """`np.dtype`, which takes no array."""
     make: Any = np.dtype
-    if not args or type(args[0]) is not Box:
+    given = args[0] if args else None
+    if type(given) is not Box:
         return make(*args, **kwargs)
-    if class_of(args[0]) is np.ndarray:
+    if class_of(given) is np.ndarray:
         raise TypeError("Cannot construct a dtype from an array")
     if len(args) > 1 or kwargs:
         raise UnfollowedError(what="`np.dtype` of a number", reason="its flags may be warned of at each call")
-    return np.dtype(example(args[0]))
+    return np.dtype(example(given))
 
 
 def _fraction(*args: Any, **kwargs: Any) -> Any:
