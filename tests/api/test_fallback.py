@@ -456,6 +456,22 @@ def test_what_takes_long_to_compile_is_given_up() -> None:
         assert few(xs[:5]) == unrolled(xs[:5]) and few.trace_count == 1
 
 
+def divisors_of_many() -> int:
+    total = 0
+    for n in range(1, 20000):
+        i = 1
+        while i * i <= n:
+            total += n % i == 0
+            i += 1
+    return total
+
+
+def test_loops_that_record_nothing_are_given_up() -> None:
+    """Their numbers are all known, and no equation looks at the time."""
+    with config.override(compile_budget=0.2), pytest.warns(FallbackWarning, match="TJ223"):
+        assert tj.jit(divisors_of_many)() == divisors_of_many()
+
+
 def test_without_python_to_run_it_there_is_no_budget() -> None:
     with config.override(compile_budget=0.001, fallback=False):
         fast = tj.jit(unrolled)

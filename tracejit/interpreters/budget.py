@@ -22,6 +22,7 @@ class _Thread(threading.local):
     seconds = 0.0
     started: float | None = None  # of what has not been told about yet
     deadline: float | None = None
+    steps = 0
 
 
 _thread = _Thread()
@@ -59,6 +60,14 @@ def check(doing: str, rest: Callable[[], Any] | None = None) -> None:
     """Raises CompileBudgetError if the time is over. `rest` does what is left to do, in another thread."""
     if left() == 0.0:
         raise over(doing, rest)
+
+
+def step() -> None:
+    """A step of a loop that Python makes while it traces: it looks at the time now and then. Loops that compute with
+    known numbers only record nothing, which would look."""
+    _thread.steps += 1
+    if not _thread.steps % 32:
+        check("tracing it")
 
 
 def is_long() -> bool:

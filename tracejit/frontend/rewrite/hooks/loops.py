@@ -29,6 +29,7 @@ from tracejit.frontend.rewrite.hooks.nests import Nest
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.frontend.rewrite.hooks.taken import is_step_taken
+from tracejit.interpreters import budget
 from tracejit.interpreters.core import rename_dims
 from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import Aval, Dim, aval_of
@@ -52,9 +53,6 @@ class _PurePython(NotNative):
 
     def __init__(self) -> None:
         super().__init__("it computes with Python's own numbers only")
-
-
-# ---------------------------------------------------------------- for
 
 
 def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
@@ -178,6 +176,7 @@ def _times(n: int) -> str:
 def _python_for(items: Iterator[Any], body: Block, s: Spec, endless: str | None = None) -> None:
     """The loop, step by step. `endless`: why it is not native, if it ends by nothing but its flags."""
     for item in items:
+        budget.step()
         body(item)
         if s.stops:
             stopped = truth(_stopped(body, s))
@@ -338,6 +337,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
                     raise
                 tries = tries - 1 if _may_settle(e, s) else 0
                 reason = e.reason if isinstance(e, NotNative) else reason_of(e)
+        budget.step()
         body()
         done += 1
     if session is not None:
