@@ -138,3 +138,30 @@ def what_is_said_of_attributes_that_arrays_and_numbers_do_not_take() -> Any:
 @program
 def what_is_said_of_items_that_are_deleted() -> Any:
     return lambda x: _said(_item_deleted, x), [(A,), (1.5,), (3,), (A[0],)], None
+
+
+@program
+def descriptors_that_keep_their_values_in_the_object() -> Any:
+    class Field:
+        def __set_name__(self, owner, name):
+            self.name = name
+
+        def __get__(self, obj, owner=None):
+            return self if obj is None else obj.__dict__[self.name]
+
+        def __set__(self, obj, value):
+            obj.__dict__[self.name] = abs(value)
+
+    class Filter:
+        gain, level = Field(), Field()
+
+        def __init__(self):
+            self.gain, self.level, self.n = -2.0, 1.0, 0
+
+        def step(self, x):
+            self.level = self.level - x.sum()
+            self.n += 1
+            return x * self.gain * self.level, sorted(self.__dict__), vars(self)["level"]
+
+    o = Filter()
+    return o.step, [(A,), (-A,), (A + 1,)], lambda: vars(o)

@@ -105,6 +105,20 @@ def a_mapped_file() -> Any:
 
 
 @program
+def a_mapped_file_of_outside() -> Any:
+    """Read, written and given back by its name, and as an argument."""
+    path = Path(_folder()) / "mapped"
+    np.arange(6.0).tofile(path)
+    held = np.memmap(path, float, "r+", shape=(2, 3))
+
+    def f(x, rows):
+        held[0] = held[1] + x
+        return held, held.T, np.sin(held) @ x, rows[1] - held
+
+    return f, [(np.arange(3.0), held), (np.ones(3), held * 1.0)], lambda: (held, np.fromfile(path))
+
+
+@program
 def a_file_of_matlab() -> Any:
     return _changed(_matrix, lambda path: loadmat(path, appendmat=False)["a"])
 

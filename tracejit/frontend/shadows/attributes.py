@@ -44,7 +44,7 @@ def read(self: Any, name: str) -> Any:
     """`shadow.name`, as Python looks it up on the object."""
     state = state_of(self)
     here = written(state, name)
-    if here is not MISSING and here is not GONE:
+    if here is not MISSING and here is not GONE and (state.names is None or not _is_behind(state, name)):
         return here
     if name in state.cache and here is MISSING:
         return state.cache[name]
@@ -84,11 +84,11 @@ def _names(self: Any, state: State) -> dict[str, Any]:
     node = state.node.attr("__dict__")
     state.session.check(node, "keys", tuple(values))
     if not state.session.guarded:
-        return {key: read(self, key) for key in values}
+        return {k: _wrapped(state, k) if _is_behind(state, k) else read(self, k) for k in values}
     earlier = {k: x for k, x in state.writes.items() if not is_slot(state.original, k)}
     for name in earlier:
         del state.writes[name]
-    held = {key: read(self, key) for key in values}
+    held = {key: _wrapped(state, key) if _is_behind(state, key) else read(self, key) for key in values}
     entries = [x for pair in held.items() for x in pair]
     state.session.containers.append(Copy(node, held, entries))
     for name, value in earlier.items():
@@ -98,6 +98,19 @@ def _names(self: Any, state: State) -> dict[str, Any]:
             held.pop(name, None)
     state.names = held
     return held
+
+
+def _is_behind(state: State, name: str) -> bool:
+    """Whether an entry of the object's `__dict__` lies behind a descriptor of the class, which is asked for the
+    attribute, and may look there."""
+    raw = find(type(state.original).__mro__, name)[1]
+    return raw is not MISSING and hasattr(type(raw), "__set__") and not keeps(raw)
+
+
+def _wrapped(state: State, name: str) -> Any:
+    """The stand-in of what lies in the object's `__dict__`."""
+    node = state.node.attr("__dict__").item(name, state.node.attr(name).text)
+    return state.session.wrap(node, instance_dict(state.original)[name])
 
 
 def _acts_if_absent(cls: type, raw: Any) -> bool:

@@ -36,7 +36,7 @@ CALLABLES: dict[Any, Any] = {}
 #: enter them in `CALLABLES` would take too long.
 BY_NAME: list[str] = []
 #: Classes of arrays that are captured by reference.
-ARRAYS: set[type] = {np.ndarray, CapturedArray, Box}
+ARRAYS: set[type] = {np.ndarray, np.memmap, CapturedArray, Box}
 
 #: The classes of objects that have counterparts: where these are made -> the module that such objects are parts of.
 _OBJECTS = {
