@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import frontend, numpy, scipy
+from tracejit.control.transformed import Transformed
 from tracejit.frontend.lists import heaps
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.run import ROOM
@@ -40,6 +41,11 @@ def _hosted(function: Any) -> Any:
 def _adopted(value: Any) -> Any:
     """How the counterpart of an object of SciPy's is made; None for others."""
     return importlib.import_module("tracejit.scipy.hosting.objects").adopted(value)
+
+
+def _instead(*refused: Any) -> Any:
+    """The jitted function for a call of a transformed one that was refused; None if there is none."""
+    return importlib.import_module("tracejit.api.instead").compiled(*refused)
 
 
 # What `np`, `scipy.special` and `from numpy import sin` mean to traced code. Counterparts of modules that a program
@@ -91,6 +97,7 @@ caller.outside = lambda: frontend.use(None)
 caller.followed = frontend.followed
 caller.text_of = frontend.text_of
 caller.warn = warned.of_library
+Transformed.instead = staticmethod(_instead)
 
 
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:

@@ -9,16 +9,36 @@ import functools
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+from tracejit.errors import (
+    LostDerivativeError,
+    TracerArrayError,
+    TracerBoolError,
+    TracerFloatError,
+    TracerIntegerError,
+)
 
 __all__ = ["Transformed", "named", "transformed"]
+
+
+#: What Python could do only if it knew the values, or lost their derivatives.
+NEEDS_PROGRAM = (
+    TracerBoolError,
+    TracerIntegerError,
+    TracerFloatError,
+    TracerArrayError,
+    LostDerivativeError,
+)
 
 
 class Transformed:
     """A function that a transformation gave. Like a plain function it has the names of the one that it was made of,
     takes attributes, is a method where it is found in a class, and is its own copy."""
 
-    __slots__ = "__dict__", "__weakref__", "_call", "_made", "_recipe"
+    __slots__ = "__dict__", "__weakref__", "_call", "_made", "_recipe", "jitted"
+    #: The jitted function for a call that was refused, or None; `api.running` installs it.
+    instead: ClassVar[Callable[..., Any]] = staticmethod(lambda f, error, args, kwargs: None)
 
     def __init__(
         self, call: Callable[..., Any], recipe: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -31,9 +51,21 @@ class Transformed:
         self._call = call
         self._recipe = recipe
         self._made = dict(held)
+        self.jitted: Any = None  # what serves calls that Python can't run (`api.instead`)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._call(*args, **kwargs)
+        try:
+            return self._call(*args, **kwargs)
+        except NEEDS_PROGRAM as error:
+            jitted = Transformed.instead(self, error, args, kwargs)
+            if jitted is None:
+                raise
+        return jitted(*args, **kwargs)
+
+    @property
+    def transformation(self) -> str:
+        """The name of the transformation."""
+        return self._recipe[0].__name__
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)

@@ -201,10 +201,11 @@ class LostDerivativeError(TracejitError, TypeError):
     remedies = (
         "leave x an array: NumPy's functions and math's take it; x.astype(float) converts it",
         "if no derivative is meant: float(tracejit.lax.stop_gradient(x))",
+        "or compile it, as tj.jit(f): there Python's numbers have derivatives",
     )
     example = """
         import tracejit as tj
-        tj.grad(lambda x: x * x.item())(1.0)
+        tj.jvp(lambda x: x * x.item(), (1.0,), (1.0,))
     """
 
 

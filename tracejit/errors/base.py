@@ -96,6 +96,11 @@ class TracejitError(Exception):
         lines.append(f"  (python -m tracejit help {self.code})")
         return "\n".join(lines)
 
+    def advise(self, remedy: str) -> None:
+        """Add a remedy that depends on where it was raised."""
+        before, last = self.args[0].rsplit("\n", 1)
+        self.args = (f"{before}\n  - {remedy}\n{last}", *self.args[1:])
+
     def __str__(self) -> str:  # KeyError-like bases would print a repr
         return self.args[0]
 
