@@ -289,9 +289,9 @@ def test_launches_that_were_made_before_are_one_graph(driver: Driver) -> None:
     on = OnStandIn(1)
     x = np.tile(X, 4)
     program, given = DeviceProgram(lowered(relax, x), on), on.array(x)
-    assert program.graphs.wanted
+    (graph,) = program.steps
     kept = [program(given) for _ in range(6)]  # results that are kept lie elsewhere each time
-    assert "graph" not in driver.calls and program.graphs._misses == 6
+    assert "graph" not in driver.calls and graph._misses == 6
     on.empty, on.memory = (_again(f) for f in (on.empty, on.memory))  # type: ignore[method-assign]
     driver.calls.clear()
     for n in range(4):
@@ -300,11 +300,11 @@ def test_launches_that_were_made_before_are_one_graph(driver: Driver) -> None:
         np.testing.assert_allclose(program(given)[-1].view, relax(x + n), rtol=1e-13)
         assert on.launches - launches >= 7
     assert driver.calls.count("graph") == 3 and "wait" not in driver.calls and kept
-    program.graphs._known.clear()
+    graph._known.clear()
     driver.captures = False
     for _ in range(3):
         np.testing.assert_allclose(program(given)[-1].view, relax(x + 3), rtol=1e-13)
-    assert driver.calls.count("graph") == 3 and not program.graphs.wanted
+    assert driver.calls.count("graph") == 3 and not graph.wanted
 
 
 def _again(make: Any) -> Any:

@@ -12,7 +12,7 @@ from tests.lowering.cuda.lowering import SETTING, first, lowered
 from tracejit import lax
 from tracejit.lowering.cuda import graphs
 from tracejit.lowering.cuda.emulated import Emulated
-from tracejit.lowering.cuda.graphs import FEWEST, Graphs
+from tracejit.lowering.cuda.graphs import FEWEST, Graph
 from tracejit.lowering.cuda.running import DeviceProgram
 
 X = np.linspace(-1, 1, 40_000)
@@ -29,14 +29,15 @@ def of(f: Any, *args: Any) -> DeviceProgram:
 def test_a_call_with_known_addresses_is_one_graph() -> None:
     program = of(relax, X)
     on = program.device
-    assert program.graphs.wanted and program.describe()[-1].startswith("launched as a whole by a graph")
+    (graph,) = program.steps
+    assert program.describe()[0].startswith("a graph, where an earlier run had the same addresses")
     given = [on.array(X * k) for k in (1, 2, 3)]
     for _ in range(5):
         for k, x in enumerate(given):
             (out,) = program(x)
             np.testing.assert_allclose(out.get(), relax(X * (k + 1)), rtol=1e-11)
             del out
-    made = [g for g in program.graphs._known.values() if g is not None]
+    made = [g for g in graph._known.values() if g is not None]
     if SETTING == "emulate":
         assert made, "memory that was given back is taken again"
 
@@ -62,7 +63,7 @@ def test_checks_fail_as_without_a_graph() -> None:
     i = np.arange(40_000)[::-1].copy()
     program = of(f, X, i)
     on = program.device
-    assert program.plan.fallible and program.graphs.wanted
+    assert program.plan.fallible and isinstance(program.steps[0], Graph)
     x, good, bad = on.array(X), on.array(i), on.array(i + 1)
     for _ in range(4):
         for _ in range(3):
@@ -75,9 +76,8 @@ def test_checks_fail_as_without_a_graph() -> None:
     "f",
     [
         lambda x: np.tanh(x) * 2,  # one launch
-        lambda x: relax(np.sort(x)),  # a library
-        lambda x: lax.while_loop(lambda c: c[0] < 1, lambda c: np.roll(c, 1) + 1, relax(x)),  # a condition
-        lambda x: relax(tj.pure_callback(np.sort, x, x)),  # the host
+        lambda x: np.tanh(np.sort(np.tanh(x))),  # a library between two
+        lambda x: lax.while_loop(lambda c: c[0] < 1, lambda c: np.roll(c, 1) + 1, x),  # a condition
     ],
 )
 def test_what_is_not_recorded(f: Any) -> None:
@@ -94,12 +94,13 @@ class Device:
 
     def recorded(self, act: Any) -> Any:
         self.recordings += 1
+        act(0)
         return None if self.fails else act
 
 
-def kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> Graphs:
+def kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> Graph:
     monkeypatch.setattr(graphs, "launches", lambda steps: FEWEST)
-    return Graphs([], device)
+    return Graph([], device)
 
 
 def test_the_second_time_is_recorded_and_few_sets_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +108,7 @@ def test_the_second_time_is_recorded_and_few_sets_are_kept(monkeypatch: pytest.M
     act = lambda stream: None
     for key in range(5):
         assert found.of((key,), act) is None
-    assert found.of((3,), act) is act and found.of((3,), act) is act and device.recordings == 1
+    assert found.of((3,), act) is found.of((3,), act) is not None and device.recordings == 1
     for key in range(100, 108):
         found.of((key,), act)
     assert len(found._known) == 8 and found.of((3,), act) is None, "it was given up for others"
@@ -129,3 +130,50 @@ def test_what_cuda_does_not_record_is_launched(monkeypatch: pytest.MonkeyPatch) 
 def test_recording_runs_nothing() -> None:
     on, did = Emulated(), []
     assert on.recorded(did.append) is not None and did == [0] and on.launches == 0
+
+
+def many(x):
+    """As `relax`, written out."""
+    for _ in range(7):
+        x = np.tanh(np.roll(x, 1)) * 0.5 + x * x.mean()
+    return x
+
+
+PARTS: dict[str, Any] = {
+    "before and after a library": (lambda x: many(np.sort(many(x))), 2),
+    "after the host": (lambda x: many(tj.pure_callback(np.sort, x, x)), 1),
+    "in a loop whose condition the host reads": (
+        lambda x: lax.while_loop(lambda c: c[0] < 50, lambda c: many(np.cos(c)) + c[0] + 1, x), 1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_between_what_the_host_does_are_graphs(name: str) -> None:
+    f, count = PARTS[name]
+    program = of(f, X)
+    graphs = list(program.given)
+    assert len(graphs) == count and str(program.describe()).count("a graph, where") == count
+    x = program.device.array(X)
+    for k in range(1, 6):
+        x.set(X * k)
+        (out,) = program(x)
+        want = tj.jit(f)(X * k)
+        np.testing.assert_allclose(out.get(), want, rtol=1e-10)
+        del out
+    if SETTING == "emulate":
+        assert all(any(g._known.values()) for g in graphs)
+
+
+def test_pointers_are_where_a_graph_leaves_them() -> None:
+    """A loop whose arrays take turns an odd number of times, between two sorts."""
+
+    def f(x):
+        y = lax.fori_loop(0, 7, lambda _, c: np.roll(c, 1) * 0.5 + c, np.sort(x))
+        return np.sort(y)
+
+    program = of(f, X)
+    x = program.device.array(X)
+    for k in range(1, 6):
+        x.set(X * k)
+        np.testing.assert_allclose(program(x)[0].get(), f(X * k), rtol=1e-12)

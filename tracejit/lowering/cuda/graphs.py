@@ -1,13 +1,15 @@
-"""Plans as graphs: what a run launches is recorded once, and launched as a whole in later runs with the same addresses.
+"""Parts of plans as graphs: what a part launches is recorded once, and launched as a whole in later runs with the same
+addresses.
 
 A recorded launch has its arguments as they were, so that a graph is of one set of addresses. Arrays that come and go
-take each other's places in the pool of memory, and a call in a loop meets few sets. A plan can be recorded if the host
-does nothing but launch: it calls no library, has no step of the host, reads no condition, and asks for no memory in
-between.
+take each other's places in the pool of memory, and a call in a loop meets few sets. In a part the host does nothing but
+launch: it calls no library (CuPy's refuse to be recorded), has no step of the host, reads no condition, and asks for no
+memory in between. A plan without any of these is one part.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,18 +37,56 @@ def launches(steps: Sequence[Any]) -> float:
     return count
 
 
-class Graphs:
-    """The graphs of a plan on a device. `wanted`: whether there may be any."""
+def with_graphs(steps: Sequence[Any], device: Any) -> list[Any]:
+    """Steps, with the parts that are worth a graph in one each, in loops and branches of the host too."""
+    found: list[Any] = []
+    waiting: list[Any] = []
 
-    def __init__(self, steps: Sequence[Any], device: Any) -> None:
-        self.device = device
-        self.wanted = FEWEST <= launches(steps) <= _MOST
-        self._known: dict[tuple[int, ...], Callable[[int], None] | None] = {}
+    def flush() -> None:
+        graph = Graph(list(waiting), device)
+        found.extend([graph] if graph.wanted else waiting)
+        waiting.clear()
+
+    for s in steps:
+        if launches([s]) <= _MOST:
+            if launches([*waiting, s]) > _MOST:
+                flush()
+            waiting.append(s)
+            continue
+        flush()
+        if isinstance(s, Control):
+            inside = {name: with_graphs(getattr(s, name), device) for name in ("first", "second")}
+            s = dataclasses.replace(s, **inside)  # the planner's own is as it was
+        found.append(s)
+    flush()
+    return found
+
+
+def _all(steps: Sequence[Any]) -> list[Any]:
+    """Steps, and those inside of loops."""
+    return [x for s in steps for x in (s, *(_all(s.first) if isinstance(s, Control) else ()))]
+
+
+class Graph:
+    """Steps that can be recorded, on a device. `wanted`: whether that is worth while."""
+
+    def __init__(self, steps: list[Any], device: Any) -> None:
+        self.steps, self.device = steps, device
+        inside = _all(steps)
+        mine = {s.node.var for s in inside if isinstance(s, Control)}
+        named = dict.fromkeys(p for s in inside if isinstance(s, Kernel) for p in s.params)
+        #: What the kernels are launched with, but for the variables of loops inside.
+        self.given = [p for p in named if p[0] != "turn" or p[1] not in mine]
+        turns = any(
+            p[0] == "turn" for p in self.given
+        )  # each turn of a loop of the host's would have a graph
+        self.wanted = FEWEST <= launches(steps) <= _MOST and not turns
+        self._known: dict[tuple[int, ...], Any] = {}
         self._misses = 0
 
-    def of(self, key: tuple[int, ...], act: Callable[[int], None]) -> Callable[[int], None] | None:
-        """The function of a stream that launches what `act` launches with these addresses; None: `act` is to be run.
-        What is met for the second time is recorded."""
+    def of(self, key: tuple[int, ...], act: Callable[[int], Any]) -> tuple[Callable[[int], None], Any] | None:
+        """The function of a stream that launches what `act` launches with these addresses, and what `act` gave when it
+        was recorded; None: `act` is to be run. What is met for the second time is recorded."""
         if key not in self._known:
             self._misses += 1
             if self._misses > _PATIENCE:
@@ -60,9 +100,10 @@ class Graphs:
         self._misses = 0
         made = self._known[key]
         if made is None:
-            made = self.device.recorded(act)
-            if made is None:
+            gave: list[Any] = []
+            launch = self.device.recorded(lambda stream: gave.append(act(stream)))
+            if launch is None:
                 self.wanted = False
                 return None
-            self._known[key] = made
+            made = self._known[key] = launch, gave[0]
         return made

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.kernel import Unsupported
-from tracejit.lowering.cuda.early import store_early
 from tracejit.lowering.cuda.facts import Facts, expand_copies, is_library, is_loop, is_scalar, moved
 from tracejit.lowering.cuda.lanes.ahead import read_ahead
 from tracejit.lowering.cuda.lanes.gather import gather
@@ -32,6 +31,7 @@ from tracejit.lowering.cuda.nodes import (
     Total,
 )
 from tracejit.lowering.cuda.sharing.beside import put_beside
+from tracejit.lowering.cuda.sharing.early import store_early
 from tracejit.lowering.cuda.sharing.taking import taking
 from tracejit.lowering.cuda.sharing.warps import by_warps, suits_warps
 from tracejit.lowering.cuda.tiles.crossed import tile

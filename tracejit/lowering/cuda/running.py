@@ -19,8 +19,8 @@ import numpy as np
 from tracejit.errors import refusals
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering.cuda import hosting, kernels, on_host
-from tracejit.lowering.cuda.graphs import Graphs
-from tracejit.lowering.cuda.libs import operations
+from tracejit.lowering.cuda.graphs import Graph, with_graphs
+from tracejit.lowering.cuda.inwords import describe
 from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move
 from tracejit.lowering.cuda.planner import every, plan
 from tracejit.lowering.loops.nodes import Buffer, For, If, SetPointer
@@ -47,6 +47,7 @@ class DeviceProgram:
         names = [k.name for k in self.plan.kernels]
         self.kernels = device.load(self.text, names, sites) if names else {}
         self.every = every(self.plan.steps)
+        self.steps = with_graphs(self.plan.steps, device)
         for step in self.every:
             if isinstance(step, Library):
                 step.function = device.function_of(lowered.libraries[step.number])
@@ -58,7 +59,6 @@ class DeviceProgram:
         self.bytes = self.offsets[1] + 8 * kernels.STATUS_WORDS * self.plan.fallible
         self._lay_out()
         self._tables: list[_Table] = []  # that no run uses now
-        self.graphs = Graphs(self.plan.steps, device)
         self._rooms = [self._known_room(n) for n in range(len(lowered.out_avals))]
         self._is_static = all(a.is_static for a in lowered.out_avals)
 
@@ -75,6 +75,7 @@ class DeviceProgram:
                 self.of_arrays.append((n, args[x[1]]))
             elif x[0] == "buffer" and x[1].kind != "pointer":
                 self.of_memory.append((n, self.plan.extra.get(x[1], x[1].slot)))
+        self.given = {g: [self.cells[p] for p in g.given] for g in _graphs(self.steps)}
         if self.bytes:
             self.of_memory += [(self.cells[_FRAME], self.offsets[0]), (self.cells[_STATUS], self.offsets[1])]
 
@@ -103,14 +104,11 @@ class DeviceProgram:
         try:
             if self.plan.fallible:
                 device.clear(base + self.offsets[1], 8 * kernels.STATUS_WORDS, stream)
-            graph = None
-            if self.graphs.wanted:
-                key = (base, *map(device.address, everything))
-                graph = self.graphs.of(key, lambda on: self._launch(table, on, base, everything, False))
-            if graph is not None:
-                graph(stream)
+            if table.straight is not None:
+                for run in table.straight:
+                    run(stream)
             else:
-                self._launch(table, stream, base, everything)
+                _Run(self, table, stream, base, everything).steps(self.steps)
             if self.plan.fallible:
                 self.raise_failure(table, stream)
         except np.linalg.LinAlgError:
@@ -122,16 +120,6 @@ class DeviceProgram:
         if self._is_static:
             return tuple(outs)
         return tuple([self._trimmed(n, x, arrays, outs) for n, x in enumerate(outs)])
-
-    def _launch(
-        self, table: _Table, stream: int, base: int, arrays: Sequence[Any], looks: bool = True
-    ) -> None:
-        """Run all steps. `looks`: at the status now and then, where they are many."""
-        if table.straight is not None:
-            for run in table.straight:
-                run(stream)
-        else:
-            _Run(self, table, stream, base, arrays, looks).steps(self.plan.steps)
 
     def raise_failure(self, table: _Table, stream: int) -> None:
         """Wait for what was launched, and raise the exception of a check that has failed."""
@@ -171,8 +159,7 @@ class DeviceProgram:
 
     def describe(self) -> list[str]:
         """The steps in words."""
-        said = "launched as a whole by a graph, where an earlier call had the same addresses"
-        return [*describe(self.plan.steps, self.lowered), *[said] * self.graphs.wanted]
+        return describe(self.steps, self.lowered.libraries)
 
 
 class _Table:
@@ -191,8 +178,8 @@ class _Table:
         self.status = of.device.pinned(kernels.STATUS_WORDS) if of.plan.fallible else None
         self.straight: list[Callable[[int], None]] | None = None
         known: dict[Any, Any] = {**self.launches, **self.calls}
-        if all(s in known and not (isinstance(s, Kernel) and s.far) for s in of.plan.steps):
-            self.straight = [known[s] for s in of.plan.steps]
+        if all(s in known and not (isinstance(s, Kernel) and s.far) for s in of.steps):
+            self.straight = [known[s] for s in of.steps]
 
     def _launch(self, k: Kernel) -> Callable[[int], None]:
         """The launch of a kernel, as many blocks as its iterations are worth."""
@@ -227,10 +214,9 @@ class _Run:
         stream: int,
         base: int,
         arrays: Sequence[Any],
-        looks: bool = True,
     ) -> None:
         self.of, self.device, self.table, self.stream, self.base = of, of.device, table, stream, base
-        self.looks = looks and of.plan.fallible
+        self.looks = of.plan.fallible  # at the status now and then
         self.frame = base + of.offsets[0]
         self.arrays = arrays
         self.turns: dict[Any, int] = {}  # the variables of the host's loops
@@ -274,8 +260,33 @@ class _Run:
                 self.host(s)
             elif isinstance(s, Move):
                 self.move(s.stmt)
+            elif isinstance(s, Graph):
+                self.graph(s)
             else:
                 self.control(s)
+
+    def graph(self, g: Graph) -> None:
+        """Launch steps as a whole, if they have been recorded with these addresses."""
+        values, made = self.table.values, None
+        if g.wanted:
+            key = (self.base, *[values[n] for n in self.of.given[g]], *self.pointers.values())
+            made = g.of(key, lambda on: self._record(g, on))
+        if made is None:
+            self.steps(g.steps)
+            return
+        launch, moved = made
+        launch(self.stream)
+        self._point(moved)
+
+    def _record(self, g: Graph, stream: int) -> dict[Buffer, int]:
+        """Run steps that a stream records. Where the pointers are then."""
+        was = self.stream, self.looks
+        self.stream, self.looks = stream, False
+        try:
+            self.steps(g.steps)
+        finally:
+            self.stream, self.looks = was
+        return dict(self.pointers)
 
     def launch(self, k: Kernel) -> None:
         """Launch a kernel, with memory of its own for each block if it needs that."""
@@ -318,6 +329,9 @@ class _Run:
         else:
             now = [self.pointers[p] for p in s.pointers]
             moved = dict(zip(s.pointers, (*now[1:], now[0]), strict=True))
+        self._point(moved)
+
+    def _point(self, moved: dict[Buffer, int]) -> None:
         self.pointers |= moved
         for b, address in moved.items():
             self._tell(("buffer", b), address)
@@ -351,29 +365,11 @@ class _Run:
             self.of.raise_failure(self.table, self.stream)
 
 
-_KINDS = {
-    "threads": "a thread for each of {} iterations",
-    "lanes": "a thread for each of {} lanes",
-    "warps": "a warp for each of {} rows",
-    "rows": "a block for each of {} rows",
-    "block": "one block",
-}
-
-
-def describe(steps: list[Any], lowered: Lowered, depth: int = 0) -> list[str]:
-    """Steps in words, a line each."""
-    lines, pad = [], "  " * depth
+def _graphs(steps: Sequence[Any]) -> list[Graph]:
+    """The graphs among steps and those inside of them."""
+    found: list[Graph] = []
     for s in steps:
-        if isinstance(s, Kernel):
-            of_lanes = s.loop is not None and s.loop.lanes
-            what = _KINDS["lanes" if of_lanes else "warps" if s.warps else s.kind].format(s.size)
-            lines.append(f"{pad}kernel {s.name}: {what}, {s.launched} threads a block")
-        elif isinstance(s, Library):
-            lines.append(f"{pad}library: {operations.describe(lowered.libraries[s.number])}")
-        elif isinstance(s, Host):
-            lines.append(f"{pad}the host: {s.name}")
-        elif isinstance(s, Control):
-            what = type(s.node).__name__.lower()
-            lines.append(f"{pad}the host's {what}:")
-            lines += describe([*s.first, *s.second], lowered, depth + 1)
-    return lines
+        found += (
+            [s] if isinstance(s, Graph) else _graphs([*s.first, *s.second]) if isinstance(s, Control) else []
+        )
+    return found

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tests.lowering.cuda.lowering import SETTING
-from tracejit.lowering.cuda.early import store_early
+from tracejit.lowering.cuda.sharing.early import store_early
 from tracejit.lowering.loops.builder import Builder
 from tracejit.lowering.loops.nodes import Comment, Store
 
