@@ -6,6 +6,7 @@ from __future__ import annotations
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy.interpolating import fitpack as _fitpack
 from tracejit.scipy.interpolating import grids as _grids
+from tracejit.scipy.interpolating import penalized as _penalized
 from tracejit.scipy.interpolating import piecewise as _piecewise
 from tracejit.scipy.interpolating import scattered as _scattered
 from tracejit.scipy.interpolating import splines as _splines
@@ -47,6 +48,12 @@ splrep = _part.solver(_fitpack.splrep)
 pchip_interpolate = _part.solver(_piecewise.pchip_interpolate)
 barycentric_interpolate = _part.solver(_scattered.barycentric_interpolate)
 krogh_interpolate = _part.solver(_scattered.krogh_interpolate)
+insert = _part.solver(_fitpack.insert)
+make_splprep = _part.solver(_fitpack.make_splprep)
+make_splrep = _part.solver(_fitpack.make_splrep)
+splprep = _part.solver(_fitpack.splprep)
+sproot = _part.solver(_fitpack.sproot)
+make_smoothing_spline = _part.solver(_penalized.make_smoothing_spline)
 griddata = _part.solver(_triangles.griddata)
 
 _CLASSES = (
@@ -90,18 +97,24 @@ __all__ = [
     "barycentric_interpolate",
     "bisplev",
     "griddata",
+    "insert",
     "interp1d",
     "interpn",
     "krogh_interpolate",
     "make_interp_spline",
     "make_lsq_spline",
+    "make_smoothing_spline",
+    "make_splprep",
+    "make_splrep",
     "pchip_interpolate",
     "spalde",
     "splantider",
     "splder",
     "splev",
     "splint",
+    "splprep",
     "splrep",
+    "sproot",
 ]
 
 __getattr__, __dir__ = _part.others(__all__)

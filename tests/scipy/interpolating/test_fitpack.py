@@ -7,7 +7,6 @@ import pytest
 import scipy.interpolate as si
 
 import tracejit as tj
-from tracejit.errors import SolverOptionError
 from tracejit.test_util import check_grads
 
 RNG = np.random.default_rng(5)
@@ -86,16 +85,6 @@ def test_values_and_derivatives(name: str) -> None:
         np.testing.assert_allclose(g, w, rtol=1e-8, atol=1e-10)
     total = lambda y, p: sum(np.sum(np.sin(np.asarray(v) * 1.0)) for v in tj.tree.leaves(f(y, p)))
     check_grads(total, (data, points), order=1, rtol=1e-5, atol=1e-6)
-
-
-def test_smoothing_is_a_call_of_scipys() -> None:
-    f = lambda y: si.splev(INSIDE, si.splrep(X, y, s=1e9))
-    np.testing.assert_allclose(tj.jit(lambda y: f(y))(Y), f(Y), rtol=1e-9)
-    with pytest.raises(SolverOptionError):
-        tj.grad(lambda y: np.sum(si.UnivariateSpline(X, y)(INSIDE)))(Y)
-    again = tj.jit(lambda y: si.UnivariateSpline(X, y)(INSIDE), fallback=True)
-    with pytest.warns(tj.errors.FallbackWarning):
-        np.testing.assert_allclose(again(Y), si.UnivariateSpline(X, Y)(INSIDE))
 
 
 def test_bad_arguments() -> None:

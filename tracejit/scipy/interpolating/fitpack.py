@@ -1,12 +1,12 @@
 """SciPy's older names for splines, which are triples (t, c, k): FITPACK's functions as formulas in the B-spline basis.
 
-Without smoothing, knots and coefficients are those of `make_interp_spline`; smoothing splines choose their knots by the
-values, and are calls of FITPACK.
+Without smoothing, knots and coefficients are those of `make_interp_spline`; `smoothing` has the others.
 """
 
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,17 @@ from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy.hosting import calls
 from tracejit.scipy.hosting.likeness import as_array, floats, increasing, refuse, require
-from tracejit.scipy.interpolating.splines import BSpline, basis, knots_of, slope_of, value_at
+from tracejit.scipy.interpolating.smoothing import check_curve, smoothed
+from tracejit.scipy.interpolating.splines import (
+    BSpline,
+    basis,
+    inserted,
+    knots_of,
+    make_interp_spline,
+    slope_of,
+    value_at,
+)
+from tracejit.scipy.interpolating.zeros import zeros_of
 from tracejit.tracing import box, to_raw
 
 
@@ -90,32 +100,113 @@ def splrep(
     x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0, s: Any = None,
     t: Any = None, full_output: Any = 0, per: Any = 0, quiet: Any = 1,
 ) -> Any:  # fmt: skip
-    """The spline through (x, y) as (t, c, k), or with the inner knots `t` the one with the least squares. With a
-    smoothing `s`, FITPACK is called."""
-    plain = xb is None and xe is None and not full_output and not per and task in (0, -1)
-    exact = (s is None and w is None) or (type(s) in (int, float) and s == 0)
-    if not plain or not (exact or t is not None):
+    """The spline through (x, y) as (t, c, k), with the inner knots `t` the one with the least squares, or with a
+    smoothing `s` the smooth one whose weighted squares sum up to it."""
+    if full_output or per or task not in (0, -1):
         own = {"w": w, "xb": xb, "xe": xe, "k": k, "task": task, "s": s, "t": t}
         out = _hosted("splrep", x, y, **own, full_output=full_output, per=per, quiet=quiet)
         return out if full_output else (out[0], out[1], operator.index(k))
     k = operator.index(k)
     if not 1 <= k <= 5:
         raise TypeError(f"Given degree of the spline (k={k}) is not supported. (1<=k<=5)")
-    x, y = increasing(x, "Error on input data"), tnp.asarray(y).astype(float)
+    x, y = tnp.asarray(x).astype(float), tnp.asarray(y).astype(float)
     if x.size <= k:
         raise TypeError("m > k must hold")
-    if x.shape != y.shape:
+    if x.ndim != 1 or x.shape != y.shape or (w is not None and tnp.shape(w) != x.shape):
         raise TypeError(
             f"Lengths of the first three arguments (x,y,w) must be equal, not {x.shape} and {y.shape}"
         )
-    if t is None:
-        knots = knots_of(x, k)
-        c = tnp.linalg.solve(basis(knots, k, x), y)
-    else:
-        inner = tnp.asarray(t).astype(float)
-        knots = tnp.concatenate([x[0] * tnp.ones(k + 1), inner, x[-1] * tnp.ones(k + 1)])
-        c = _least(knots, k, x, y, w)
+    low, high = (x[0] if xb is None else tnp.asarray(xb)), (x[-1] if xe is None else tnp.asarray(xe))
+    if s is None:
+        s = 0.0 if w is None else x.size - np.sqrt(2 * x.size)
+    if t is None and not (type(s) in (int, float) and s == 0):
+        made = smoothed("splrep", x, y[:, None], w, (low, high), k, s)
+        return made.knots(), made.coefficients(k + 1)[:, 0], k
+    x = increasing(x, "Error on input data")
+    require((low <= x[0]) & (high >= x[-1]), "Error on input data")
+    inner = knots_of(x, k)[k + 1 : -k - 1] if t is None else tnp.asarray(t).astype(float)
+    knots = tnp.concatenate([low * tnp.ones(k + 1), inner, high * tnp.ones(k + 1)])
+    c = tnp.linalg.solve(basis(knots, k, x), y) if t is None else _least(knots, k, x, y, w)
     return knots, tnp.concatenate([c, tnp.zeros(k + 1)]), k
+
+
+def make_splrep(
+    x: Any, y: Any, *, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, s: Any = 0, t: Any = None,
+    nest: Any = None, bc_type: Any = None,
+) -> Any:  # fmt: skip
+    """The smooth spline of degree `k` whose weighted squares of distances from (x, y) sum up to `s`."""
+    _check_options("make_splrep", t, nest, bc_type)
+    x, y, k = tnp.asarray(x).astype(float), tnp.asarray(y).astype(float), operator.index(k)
+    if type(s) in (int, float) and s == 0:
+        if w is not None:
+            raise ValueError("s==0 is for interpolation only")
+        return make_interp_spline(x, y, k)
+    check_curve(x, y, w, k)
+    ends = (x[0] if xb is None else xb), (x[-1] if xe is None else xe)
+    made = smoothed("make_splrep", x, y[:, None], w, ends, k, s)
+    c = made.coefficients()[:, 0]
+    return BSpline.made(t=made.knots(), c=c, k=k, extrapolate=True, axis=0)
+
+
+def _check_options(name: str, t: Any, nest: Any, bc_type: Any) -> None:
+    if t is not None or nest is not None or bc_type is not None:
+        refuse(name, "knots, `nest` or `bc_type`")
+
+
+def _curve(x: Any, u: Any) -> tuple[Any, Any]:
+    """The points of a curve, shape (points, dimensions), and its parameters: by default the share of its length."""
+    points = tnp.stack([tnp.asarray(v).astype(float) for v in x], axis=1)
+    if u is not None:
+        return points, tnp.asarray(u).astype(float)
+    along = tnp.cumsum(tnp.sqrt(tnp.sum(tnp.diff(points, axis=0) ** 2, axis=1)))
+    return points, tnp.concatenate([tnp.zeros(1), along / along[-1]])
+
+
+def make_splprep(
+    x: Any, *, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3, s: Any = 0,
+    t: Any = None, nest: Any = None, bc_type: Any = None,
+) -> Any:  # fmt: skip
+    """A smooth spline curve near the points whose coordinates are in `x`, and the parameters of the points."""
+    _check_options("make_splprep", t, nest, bc_type)
+    k = operator.index(k)
+    points, u = _curve(x, u)
+    if type(s) in (int, float) and s == 0:
+        if w is not None:
+            raise ValueError("s==0 is for interpolation only")
+        return make_interp_spline(u, points.T, k, axis=1), u
+    check_curve(u, points[:, 0], w, k)
+    made = smoothed(
+        "make_splprep", u, points, w, (u[0] if ub is None else ub, u[-1] if ue is None else ue), k, s
+    )
+    c = made.coefficients()
+    return BSpline.made(t=made.knots(), c=c, k=k, extrapolate=True, axis=1), u
+
+
+def splprep(
+    x: Any, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3, task: int = 0, s: Any = None,
+    t: Any = None, full_output: Any = 0, nest: Any = None, per: Any = 0, quiet: Any = 1,
+) -> Any:  # fmt: skip
+    """A smooth spline curve near the points whose coordinates are in `x`, as ([t, c, k], u)."""
+    if task or t is not None or full_output or nest is not None or per:
+        refuse("splprep", "`task`, `t`, `nest`, `per` or `full_output`")
+    k = operator.index(k)
+    if not 1 <= k <= 5:
+        raise TypeError(f"1 <= k= {k} <=5 must hold")
+    given = u is not None
+    points, u = _curve(x, u)
+    m, dims = points.shape
+    if m <= k:
+        raise TypeError("m > k must hold")
+    ends = (u[0] if ub is None or not given else ub), (u[-1] if ue is None or not given else ue)
+    s = m - np.sqrt(2 * m) if s is None else s
+    if type(s) in (int, float) and s == 0:
+        inner = knots_of(u, k)[k + 1 : -k - 1]
+        knots = tnp.concatenate([ends[0] * tnp.ones(k + 1), inner, ends[1] * tnp.ones(k + 1)])
+        c = tnp.linalg.solve(basis(knots, k, u), points)
+    else:
+        made = smoothed("splprep", u, points, w, ends, k, s)
+        knots, c = made.knots(), made.coefficients()
+    return [knots, [c[:, j] for j in range(dims)], k], u
 
 
 def _least(t: Any, k: int, x: Any, y: Any, w: Any) -> Any:
@@ -252,3 +343,39 @@ def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
     require(tnp.all(x[1:] >= x[:-1]) & tnp.all(y[1:] >= y[:-1]), "Invalid input data")
     z = on_grid(tck, x, y, dx, dy)
     return z if x.size > 1 else z[0] if y.size > 1 else z[0, 0]
+
+
+def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
+    """The same spline with the knot `x` as well, `m` times."""
+    if per:
+        refuse("insert", "a periodic spline")
+    if isinstance(tck, BSpline):
+        return tck.insert_knot(x, m)
+    t, c, k = _parts(tck)
+    if _is_parametric(c):
+        made = [insert(x, (t, one, k), m) for one in c]
+        return made[0][0], [one for _, one, _ in made], k
+    x, c = tnp.asarray(x).astype(float), tnp.asarray(c).astype(float)
+    require((x >= t[k]) & (x <= t[t.size - k - 1]), "Invalid input data")
+    for _ in range(m):
+        t, c = inserted(t, c[: t.size - k - 1], k, x)
+        c = tnp.concatenate([c, tnp.zeros(k + 1)])
+    return t, c, k
+
+
+def sproot(tck: Any, mest: int = 10) -> Any:
+    """Where a cubic spline is zero, in order; at most `mest` places."""
+    t, c, k = _parts(tck)
+    if k != 3:
+        raise ValueError("sproot works only for cubic (k=3) splines")
+    if _is_parametric(c):
+        return [sproot((t, one, k), mest) for one in c]
+    c = tnp.asarray(c).astype(float)
+
+    def find(t: Any, c: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return scipy_module("interpolate").sproot((t, c, 3), mest)
+
+    told = "what SciPy tells about the zeros of a spline that it does not find"
+    return zeros_of(lambda x: at_points(t, c, k, x, 0, 0), find, mest, told, t, c)

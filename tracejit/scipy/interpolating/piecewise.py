@@ -13,7 +13,9 @@ import numpy as np
 
 from tracejit import lax
 from tracejit import numpy as tnp
+from tracejit.ops._lazy import scipy_module
 from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, placed, refuse, require
+from tracejit.scipy.interpolating.zeros import zeros_of
 from tracejit.scipy.linalg import solve_banded
 
 
@@ -102,11 +104,25 @@ class PPoly(metaclass=Like):
         f.axis = 0
         return as_array(f(b, extrapolate=extrapolate) - f(a, extrapolate=extrapolate))
 
-    def roots(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: how many there are depends on values."""
-        refuse("PPoly.roots", "a number of results that depends on values", "find them by brentq")
+    def roots(self, discontinuity: bool = True, extrapolate: Any = None) -> Any:
+        """Where it is zero, in order of the intervals."""
+        return self.solve(0.0, discontinuity, extrapolate)
 
-    solve = roots
+    def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
+        """Where it is `y`, in order of the intervals; of one polynomial in each interval."""
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        if self.c.ndim != 2 or self.c.dtype.kind == "c":
+            refuse("PPoly.solve", "several or complex polynomials", "solve for one of them at a time")
+        y = tnp.asarray(y).astype(float)
+        if y.ndim:
+            raise ValueError("`y` must be a scalar.")
+
+        def find(c: Any, x: Any, y: Any) -> Any:
+            return scipy_module("interpolate").PPoly(c, x).solve(y, discontinuity, extrapolate)
+
+        most = self.c.shape[0] * (self.c.shape[1] + 1)
+        told = "where a piecewise polynomial has a value in a whole interval"
+        return zeros_of(lambda t: self._at(t, 0) - y, find, most, told, self.c, self.x, y)
 
 
 def _data(x: Any, y: Any, axis: int, least: int = 2) -> tuple[Any, Any, Any]:

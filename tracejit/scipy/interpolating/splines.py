@@ -109,7 +109,7 @@ class BSpline(metaclass=Like):
         if self.extrapolate == "periodic":
             refuse("BSpline.insert_knot", "a periodic spline")
         for _ in range(m):
-            t, c, n = (*_inserted(t, c[:n], k, x), n + 1)
+            t, c, n = (*inserted(t, c[:n], k, x), n + 1)
         return BSpline.made(t=t, c=c, k=k, extrapolate=self.extrapolate, axis=self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
@@ -127,7 +127,7 @@ class BSpline(metaclass=Like):
         return as_array(values[0] - values[1])
 
 
-def _inserted(t: Any, c: Any, k: int, x: Any) -> tuple[Any, Any]:
+def inserted(t: Any, c: Any, k: int, x: Any) -> tuple[Any, Any]:
     """Knots and coefficients with one more knot, by Boehm's algorithm."""
     n = c.shape[0]
     i = _interval(t, k, n, x)
@@ -159,9 +159,13 @@ def slope_of(t: Any, c: Any, k: int) -> tuple[Any, Any, int]:
 
 
 def _interval(t: Any, k: int, n: int, x: Any) -> Any:
-    """For each x the number i with t[i] <= x < t[i + 1], between k and n - 1."""
-    found = tnp.searchsorted(lax.stop_gradient(t), lax.stop_gradient(x), "right") - 1
-    return tnp.clip(found, k, n - 1)
+    """For each x the number i with t[i] <= x < t[i + 1], between t[k] and t[n]; the interval next to the x outside. At
+    either end a knot may be there more often than it counts."""
+    t = lax.stop_gradient(t)
+    if k == 0:  # the last step counts at the last knot, however narrow it is
+        return tnp.clip(tnp.searchsorted(t, lax.stop_gradient(x), "right") - 1, 0, n - 1)
+    first, last = tnp.searchsorted(t, t[k], "right") - 1, tnp.searchsorted(t, t[n]) - 1
+    return tnp.clip(tnp.searchsorted(t, lax.stop_gradient(x), "right") - 1, first, last)
 
 
 def value_at(t: Any, c: Any, k: int, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`UnivariateSpline` and its kin, and splines of surfaces on a grid, without smoothing."""
+"""`UnivariateSpline` and its kin, and splines of surfaces on a grid without smoothing."""
 
 from __future__ import annotations
 
@@ -8,48 +8,64 @@ from typing import Any
 from tracejit import numpy as tnp
 from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, refuse
 from tracejit.scipy.interpolating import fitpack
+from tracejit.scipy.interpolating.smoothing import check_curve, smoothed
 from tracejit.scipy.interpolating.splines import basis, knots_of
 
 _EXTENSIONS = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
 
 
 class UnivariateSpline(metaclass=Like):
-    """A spline through (x, y) of degree `k`. With smoothing (`s` not 0) it has no traced form."""
+    """A spline of degree `k` near (x, y): smooth such that the squares of `w` times the distances sum up to `s`, which
+    is the number of points by default; through the points if `s` is 0."""
 
     _eval_args: tuple[Any, Any, int]
     ext: int
+    _smoothed: Any = None
 
     def __init__(
         self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None,
         ext: Any = 0, check_finite: bool = False,
     ) -> None:  # fmt: skip
-        if type(s) not in (int, float) or s != 0:
-            refuse("UnivariateSpline", "smoothing", "give s=0, or LSQUnivariateSpline with knots")
-        self._through(x, y, bbox, k, ext)
+        if type(s) in (int, float) and s == 0:
+            self._through(x, y, bbox, k, ext)
+            return
+        self._data = (tnp.asarray(x).astype(float), tnp.asarray(y).astype(float), w, bbox)
+        self.ext = _extension(ext)
+        self._smooth(operator.index(k), s)
+
+    def _smooth(self, k: int, s: Any) -> None:
+        x, y, w, bbox = self._data
+        check_curve(x, y, w, k)
+        if type(s) in (int, float) and s < 0:
+            raise ValueError("s should be s >= 0.0")
+        ends = tuple(x[i] if b is None else b for i, b in zip((0, -1), bbox, strict=True))
+        size = x.size if s is None else s
+        made = smoothed("UnivariateSpline", x, y[:, None], w, (ends[0], ends[1]), k, size)
+        self._smoothed = made
+        self._eval_args = made.t, made.c[:, 0], k
 
     def _through(self, x: Any, y: Any, bbox: Any, k: int, ext: Any, knots: Any = None, w: Any = None) -> None:
-        if any(b is not None for b in bbox):
-            refuse(type(self).__name__, "`bbox`")
         k = operator.index(k)
         if not 1 <= k <= 5:
             raise ValueError("k should be 1 <= k <= 5")
         self.ext = _extension(ext)
         more = {} if knots is None else {"t": knots, "w": w}
-        self._eval_args = fitpack.splrep(x, y, k=k, **more)
+        self._eval_args = fitpack.splrep(x, y, k=k, xb=bbox[0], xe=bbox[1], s=0, **more)
+        self._data = (tnp.asarray(x).astype(float), tnp.asarray(y).astype(float), w, bbox)
 
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
         """The values, or the `nu`-th derivatives, at `x`."""
-        t, c, k = self._eval_args
+        t, c, k = self._cut() if nu else self._eval_args
         return fitpack.at_points(t, c, k, x, nu, self.ext if ext is None else _extension(ext))
 
     def derivative(self, n: int = 1) -> Any:
         """The spline of the `n`-th derivative; where this one is constant outside of the knots, it is zero."""
         ext = 1 if self.ext == 3 else self.ext
-        return UnivariateSpline.made(_eval_args=fitpack.splder(self._eval_args, n), ext=ext)
+        return UnivariateSpline.made(_eval_args=fitpack.splder(self._cut(), n), ext=ext)
 
     def antiderivative(self, n: int = 1) -> Any:
         """The spline of the `n`-th antiderivative."""
-        return UnivariateSpline.made(_eval_args=fitpack.splantider(self._eval_args, n), ext=self.ext)
+        return UnivariateSpline.made(_eval_args=fitpack.splantider(self._cut(), n), ext=self.ext)
 
     def integral(self, a: Any, b: Any) -> Any:
         """The integral from `a` to `b`, which is zero outside of the knots."""
@@ -57,21 +73,40 @@ class UnivariateSpline(metaclass=Like):
 
     def derivatives(self, x: Any) -> Any:
         """All derivatives at the number `x`, from the value on."""
-        return fitpack.spalde(x, self._eval_args)
+        return fitpack.spalde(x, self._cut())
+
+    def _cut(self) -> tuple[Any, Any, int]:
+        """Knots and coefficients, as many as there are."""
+        made, k = self._smoothed, self._eval_args[2]
+        return self._eval_args if made is None else (made.knots(), made.coefficients(k + 1)[:, 0], k)
 
     def get_knots(self) -> Any:
         """The knots, each end once."""
-        t, _, k = self._eval_args
+        t, _, k = self._cut()
         return t[k : t.size - k]
 
     def get_coeffs(self) -> Any:
         """The coefficients."""
-        t, c, k = self._eval_args
+        t, c, k = self._cut()
         return c[: t.size - k - 1]
 
+    def get_residual(self) -> Any:
+        """The sum of the squares of the weighted distances."""
+        x, y, w, _ = self._data
+        distance = self(x, ext=0) - y
+        return tnp.sum((distance if w is None else distance * tnp.asarray(w)) ** 2)
+
+    def set_smoothing_factor(self, s: Any) -> None:
+        """Make this spline anew with another `s`."""
+        if self._smoothed is None:
+            refuse("set_smoothing_factor", "a spline that was not a smoothing one", "make a new spline")
+        self._smooth(self._eval_args[2], s)
+
     def roots(self) -> Any:
-        """Their number depends on the values: there is no traced form."""
-        refuse("UnivariateSpline.roots", "a number of results that depends on values", "call brentq")
+        """Where a cubic spline is zero, in order."""
+        if self._eval_args[2] != 3:
+            raise NotImplementedError("finding roots unsupported for non-cubic splines")
+        return fitpack.sproot(self._cut(), 3 * max(self._eval_args[0].shape[0] - 7, 1))
 
 
 class InterpolatedUnivariateSpline(UnivariateSpline):
