@@ -57,15 +57,7 @@ def test_the_example_raises_it(cls):
     assert message.startswith(f"[{cls.code}] ") and f"help {cls.code}" in message
     assert "example.py:" in message, "the message names the user's line"
     assert "{" not in message.splitlines()[0] or "{" in repr(caught.value.details)
-
-
-@pytest.mark.parametrize("cls", [c for c in CLASSES if c.example], ids=_ids)
-def test_the_next_call_is_not_affected(cls):
-    """An exception in the middle of a trace leaves nothing half done."""
-    source = textwrap.dedent(cls.example)
-    with pytest.raises(TracejitError):
-        exec(compiled(source, "example.py"), {"__name__": "example"})
-    assert tj.jit(tj.grad(lambda x: x * x))(3.0) == 6.0
+    assert tj.jit(tj.grad(lambda x: x * x))(3.0) == 6.0, "the next call is not affected"
 
 
 def test_errors_are_the_exceptions_python_would_raise():

@@ -210,7 +210,7 @@ def check_values(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_a_stack_of_transformations_means_what_its_parts_mean(seed: int) -> None:
     check(seed, order=2)
 
@@ -326,7 +326,7 @@ def check_program(seed: int) -> bool:
 
 
 @pytest.mark.parametrize("first", range(0, 240, 20))
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_stacks_over_programs_mean_what_differences_say(first: int) -> None:
     checked = sum(check_program(seed) for seed in range(first, first + 20))
     assert checked >= 2

@@ -29,6 +29,7 @@ def _equal(got: Any, wanted: Any, tolerance: float) -> None:
         np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_jit_does_what_numpy_does(name):
     p = PROGRAMS[name]

@@ -476,7 +476,7 @@ def fitting_aliases(jaxpr: Jaxpr, first: int) -> dict[int, int]:
     return aliases
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)

@@ -46,6 +46,7 @@ def check(fn: Any, x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert outcome(fn, x) == want
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted({u.__name__ for u in TABLE.values() if u.smooth}))
 def test_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ufunc = getattr(np, name)

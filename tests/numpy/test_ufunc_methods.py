@@ -74,6 +74,7 @@ def same(got: Any, want: Any, label: str) -> None:
     np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=label)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_methods(method: str) -> None:
     """All ufuncs eagerly, some in one compiled program."""

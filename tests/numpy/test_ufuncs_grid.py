@@ -149,6 +149,7 @@ def applications(d: np.dtype) -> Callable[..., Any]:
     return apply
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("d", DTYPES, ids=str)
 def test_compiled(d: np.dtype) -> None:
     xs = [x for row in GRID[d].values() for x in row]

@@ -190,6 +190,7 @@ def test_a_nan_is_not_lost(position: tuple[int, int]) -> None:
     assert np.isnan(det(a)) and np.isnan(inv(a)).any() and np.isnan(solve(a, np.ones(3))).any()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("lead", [(1,), (5,), (2, 3), (300,)], ids=str)
 @pytest.mark.parametrize("n", [2, 3])
 def test_stacks_are_their_matrices_one_by_one(n: int, lead: tuple[int, ...]) -> None:

@@ -73,7 +73,7 @@ REFERENCE = {
 
 @pytest.mark.parametrize("name", REFERENCE)
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_derivatives_to_third_order(name: str, order: int) -> None:
     fn, args = REFERENCE[name]
     with mp.workdps(40):

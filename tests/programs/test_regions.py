@@ -35,6 +35,7 @@ def test_what_takes_long_is_native(name: str) -> None:
         assert marked <= native_lines(), why
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", list(ALL)[::25])
 def test_nothing_tells_them_apart(name: str) -> None:
     with all_parts():

@@ -72,7 +72,7 @@ def formulas(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_values_and_derivatives(name: str) -> None:
     """Eagerly, which runs the same operations."""
     shapes, d = shapes_of(name), getattr(theirs, name)

@@ -144,6 +144,7 @@ def close(got: Any, want: Any, tol: float = 1e-8) -> None:
         np.testing.assert_allclose(g, w, rtol=tol, atol=tol)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [*CALLS, *CONSTANT])
 def test_as_scipy(name: str, thorough: bool) -> None:
     fn, args = {**CALLS, **CONSTANT}[name]

@@ -31,6 +31,7 @@ GRADIENT, HESSIAN = tj.jit(tj.grad(energy)), tj.jit(tj.hessian(energy))
 BEST = minimum(A, method="BFGS", options={"gtol": 1e-10}).x
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "method",
     [
@@ -164,6 +165,7 @@ T = np.linspace(0, 1, 12)
 Y = 2 * np.exp(-1.5 * T) + 0.02 * np.sin(40 * T)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy", "arctan"])
 def test_least_squares(loss: str) -> None:
     def f(y):

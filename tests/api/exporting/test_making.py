@@ -52,6 +52,7 @@ def sampled() -> list[Any]:
     ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sampled())
 def test_the_corpus(name: str) -> None:
     maker = PROGRAMS[name]

@@ -37,6 +37,7 @@ def equal(got: Any, want: Any, tolerance: float) -> None:
         np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("n", sampled(list(range(len(ALL))), 12, 5))
 def test_primitives(n: int) -> None:
     case = ALL[n].values[0]
@@ -51,6 +52,7 @@ def test_primitives(n: int) -> None:
         np.testing.assert_array_equal(g, w, "the CPU's bits")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sampled(sorted(PROGRAMS), 8, 3))
 @pytest.mark.parametrize("small", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_programs(name: str, small: bool) -> None:

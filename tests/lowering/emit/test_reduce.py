@@ -51,6 +51,7 @@ def test_long_sums_in_blocks_compile_once() -> None:
     np.testing.assert_allclose(tj.jit(lambda x: x.sum())(x), x.sum(), rtol=1e-13)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "shape", [(3, 1), (1,), (1, 1), (4, 1, 1), (2, 3, 1), (1, 5), (0, 1), (5, 0), (1, 3, 1)]
 )

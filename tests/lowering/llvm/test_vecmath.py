@@ -57,6 +57,7 @@ def assert_same_edges(got: np.ndarray, expected: np.ndarray, xs: list) -> None:
     np.testing.assert_allclose(got[plain], expected[plain], rtol=8 * np.finfo(got.dtype).eps, atol=tiny)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", UNARY)
 def test_edge_values(name, dtype):
@@ -108,7 +109,7 @@ def samples(name: str, dtype: type) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_calls_out_of_line_give_the_same_bits(monkeypatch, name, dtype):
     xs, unsigned = samples(name, dtype), np.dtype(f"u{np.dtype(dtype).itemsize}")
     for n in (1, 3, 9, len(xs[0])):

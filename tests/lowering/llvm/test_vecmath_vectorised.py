@@ -58,7 +58,7 @@ def count(pattern: str, lines: list[str]) -> int:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_main_loops_are_packed(monkeypatch: Any, target: str, name: str) -> None:
     triple, processor, bits, packed, apart = TARGETS[target]
     other = machine(triple, processor)

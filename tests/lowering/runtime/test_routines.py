@@ -64,7 +64,7 @@ def test_sorting_of_little_or_nothing(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(tj.jit(np.argsort)(x), np.argsort(x))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("lead", [(), (3,), (2, 2)])
 @pytest.mark.parametrize("n", [5, 8, 40])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -111,6 +111,7 @@ SINGULAR = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SINGULAR)
 def test_singularities_are_extrapolated(name: str) -> None:
     f, p, slope = SINGULAR[name]

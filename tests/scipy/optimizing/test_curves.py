@@ -20,6 +20,7 @@ def decay(x, a, b):
     return a * np.exp(-b * x)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "f",
     [

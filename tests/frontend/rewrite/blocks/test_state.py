@@ -299,6 +299,7 @@ def test_state_is_carried(f):
     assert any("native" in line for line in loops_of(f))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", UNROLLED, ids=lambda f: f.__name__)
 def test_what_cannot_be_carried_is_unrolled(f):
     agree(f, X)

@@ -796,6 +796,7 @@ def two_names_of_one_array_and_a_loop(x, n):
     return a, b
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_jit_does_what_python_does(name):
     f, calls = CASES[name]

@@ -72,7 +72,7 @@ def loops_with(low: Any, kind: type) -> list[Any]:
 
 @pytest.mark.parametrize("length", [0, 1, 4, 5])
 @pytest.mark.parametrize("name", BODIES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_known_lengths(name: str, length: int) -> None:
     count, body, rotations = BODIES[name]
     low = check(lambda *xs: loop(lambda c, _: (body(*c), None), list(xs), length=length), *carries(count))
@@ -115,7 +115,7 @@ def test_carries_that_are_made_just_before_and_read_after(name: str) -> None:
     check(f, *carries(count))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("lengths", [(2, 3), (3, 2)])
 @pytest.mark.parametrize("name", BODIES)
 def test_loops_in_loops(name: str, lengths: tuple[int, int]) -> None:

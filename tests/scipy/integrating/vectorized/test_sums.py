@@ -57,6 +57,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", DERIVATIVES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_derivatives(name: str) -> None:
