@@ -17,10 +17,12 @@ from tracejit.frontend.lists import heaps
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.run import ROOM
 from tracejit.frontend.shadows import builtins_, modules
+from tracejit.frontend.shadows.classes import traced_class
 from tracejit.frontend.text import warned, written
 from tracejit.lazily import LazyModule
 from tracejit.numpy.dispatch import LIBRARIES, OBJECTS, OTHERS
-from tracejit.tracing import caller
+from tracejit.tracing import Box, caller
+from tracejit.tree import sparse
 
 
 def _entries(name: str, ours: str = "") -> Callable[[Any], dict[Any, Any]]:
@@ -98,6 +100,14 @@ caller.followed = frontend.followed
 caller.text_of = frontend.text_of
 caller.warn = warned.of_library
 Transformed.instead = staticmethod(_instead)
+
+
+def _sparse(cls: type, data: Any) -> type:
+    """The class of a sparse array that traced code gets as an argument."""
+    return (traced_class(cls) if type(data) is Box else None) or cls
+
+
+sparse.class_for = _sparse
 
 
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:

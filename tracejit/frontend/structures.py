@@ -6,7 +6,6 @@ themselves are inputs of the program, as all arrays are.
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,17 +14,12 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend.paths import Node
 from tracejit.interpreters.stage import StageTrace
 from tracejit.tracing import Box, CapturedArray, current_trace, new_array
+from tracejit.tree.sparse import is_sparse
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 _NAMES = frozenset({"indices", "indptr", "offsets"})
-
-
-@functools.cache
-def is_sparse(cls: type) -> bool:
-    """Whether `cls` is one of SciPy's classes of sparse arrays, or derives from one."""
-    return any((c.__module__, c.__name__) == ("scipy.sparse._base", "_spbase") for c in cls.__mro__)
 
 
 def part(session: Run, cls: type, node: Node, value: Any) -> Any:

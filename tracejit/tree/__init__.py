@@ -1,9 +1,8 @@
 """Pytrees: nested containers of arrays, over optree.
 
-Nodes are tuples, lists, dicts (leaves in sorted key order), namedtuples,
-OrderedDict, defaultdict, deque, None (an empty node), dataclasses (registered
-when first seen; fields with `metadata={"static": True}` belong to the
-structure) and classes given to `register`. Everything else is a leaf.
+Nodes are tuples, lists, dicts (leaves in sorted key order), namedtuples, OrderedDict, defaultdict, deque, None (an
+empty node), dataclasses (registered when first seen; fields with `metadata={"static": True}` belong to the structure),
+SciPy's sparse arrays (`sparse`) and classes given to `register`. Everything else is a leaf.
 
     leaves, treedef = tree.flatten({"w": w, "b": b})
     tree.unflatten(treedef, leaves)
@@ -12,8 +11,8 @@ structure) and classes given to `register`. Everything else is a leaf.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dataclasses
-import functools
 import importlib
 import threading
 from collections.abc import Callable, Iterable
@@ -25,10 +24,11 @@ import optree._C as _C
 
 from tracejit.docstrings import complete as _complete
 from tracejit.errors import PytreeMismatchError, UnfollowedError, UnhashableStaticError
+from tracejit.tree import sparse
 
 __all__ = [
     "TreeDef",
-    "all",
+    "all",  # pyright: ignore[reportUnsupportedDunderAll]
     "broadcast",  # pyright: ignore[reportUnsupportedDunderAll]
     "broadcast_prefix",
     "flatten",
@@ -43,7 +43,7 @@ __all__ = [
     "map",
     "map_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
     "paths",
-    "reduce",
+    "reduce",  # pyright: ignore[reportUnsupportedDunderAll]
     "reduce_associative",  # pyright: ignore[reportUnsupportedDunderAll]
     "register",
     "register_dataclass",
@@ -56,8 +56,7 @@ __all__ = [
 ]
 
 NAMESPACE = "tracejit"
-# The same nodes, but dicts keep insertion order and treedefs compare it: what a
-# function sees when it iterates over a dict, so what guards must compare.
+# Dicts keep insertion order and treedefs compare it, as functions see it that iterate: for guards.
 _ORDERED = "tracejit.ordered"
 _C.set_dict_insertion_ordered(True, _ORDERED)
 # The same nodes, and objects that traced code makes (`frontend.rewrite.blocks.containers`).
@@ -70,7 +69,7 @@ _lock = threading.Lock()
 _registered, _leaf_classes, found_classes = set[type](), set[type](), set[type]()
 #: Dataclasses that are nodes -> names of their children, names of their static fields.
 _fields: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-# Leaf types of the fast path: a flat tuple of these needs no optree.
+# Leaf types: a flat tuple of these needs no optree.
 _PLAIN: set[type] = {np.ndarray, float, int, bool, complex}
 _PLAIN |= {np.float64, np.float32, np.int64, np.int32, np.bool_}
 _zeros: Any = [(0,) * n for n in range(17)]
@@ -87,8 +86,8 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], TreeDe
 def flatten_ordered(tree: Any) -> tuple[list[Any], TreeDef]:
     """Like `flatten`, for guards: treedefs that are equal mean the same program.
 
-    Dicts are taken in insertion order, which a traced function may have seen, and
-    what belongs to the structure must be hashable: an equal list may have changed.
+    Dicts are taken in insertion order, which a traced function may have seen, and what belongs to the structure
+    must be hashable: an equal list may have changed.
 
     Raises:
         UnhashableStaticError: a static field or `aux` value is not hashable.
@@ -105,8 +104,10 @@ def map_types(xs: Iterable[Any]) -> Iterable[type]:
 
 def _flatten(tree: Any, is_leaf: IsLeaf | None, namespace: str) -> tuple[list[Any], TreeDef]:
     leaves, treedef = _C.flatten(tree, is_leaf, False, namespace)
-    while _register_seen(leaves, is_leaf):
+    while (odd := {*map_types(leaves)} - _PLAIN) and _register_seen(leaves, is_leaf):
         leaves, treedef = _C.flatten(tree, is_leaf, False, namespace)
+    if namespace == NAMESPACE and any(sparse.is_node(cls) for cls in odd):
+        return _open(leaves, treedef, is_leaf)
     return leaves, treedef
 
 
@@ -120,6 +121,13 @@ def _register_seen(leaves: list[Any], is_leaf: IsLeaf | None) -> bool:
             found_classes.add(cls)  # a node though nobody has registered it
             new = True
     return new
+
+
+def _open(leaves: list[Any], treedef: TreeDef, is_leaf: IsLeaf | None) -> tuple[list[Any], TreeDef]:
+    """Leaves and a structure in which sparse arrays are nodes."""
+    opened = [_C.flatten(x, None, False, NAMESPACE) for x in sparse.as_nodes(leaves, is_leaf)]
+    structures = (structure for _, structure in opened)
+    return [x for xs, _ in opened for x in xs], treedef.transform(None, lambda _: next(structures))
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
@@ -146,22 +154,6 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
     first, treedef = flatten(tree, is_leaf)
     columns = [flatten_up_to(treedef, r) for r in rest]
     return treedef.unflatten([f(*xs) for xs in zip(first, *columns, strict=True)])
-
-
-def all(tree: Any, is_leaf: IsLeaf | None = None) -> bool:
-    """Whether every leaf is true."""
-    return builtins.all(leaves(tree, is_leaf))
-
-
-_MISSING: Any = object()
-
-
-def reduce(
-    f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _MISSING, is_leaf: IsLeaf | None = None
-) -> Any:
-    """`f(f(initializer, leaf0), leaf1)` and so on."""
-    xs = leaves(tree, is_leaf)
-    return functools.reduce(f, xs) if initializer is _MISSING else functools.reduce(f, xs, initializer)
 
 
 def flatten_with_paths(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[tuple[str, Any]], TreeDef]:
@@ -198,9 +190,8 @@ def register_dataclass(
 ) -> type:
     """Make the dataclass `cls` a node. Returns `cls`.
 
-    Without lists of fields, those with `metadata={"static": True}` belong to
-    the structure and all others are children. Objects are rebuilt without
-    calling `__init__`, since their fields may then hold anything.
+    Without lists of fields, those with `metadata={"static": True}` belong to the structure and all others are
+    children. Objects are rebuilt without calling `__init__`, since their fields may then hold anything.
     """
     fields = dataclasses.fields(cls)
     if meta_fields is None:
@@ -280,7 +271,10 @@ def flatten_up_to(treedef: TreeDef, tree: Any, what: str = "the tree") -> list[A
         PytreeMismatchError: `tree` does not begin with that structure.
     """
     try:
-        return treedef.flatten_up_to(tree)
+        with contextlib.suppress(ValueError):
+            return treedef.flatten_up_to(tree)
+        leaves, found = _C.flatten(tree, None, False, NAMESPACE)
+        return treedef.flatten_up_to(found.unflatten(sparse.as_nodes(leaves)))
     except ValueError as e:
         found = structure(tree)
         raise PytreeMismatchError(
@@ -353,6 +347,7 @@ def is_node(cls: type) -> bool:
 
 def one_level(tree: Any) -> tuple[list[Any], tuple[Any, ...]]:
     """What a container holds, and the keys, indices or names of it."""
+    (tree,) = sparse.as_nodes([tree])
     children, _, entries, _ = optree.tree_flatten_one_level(tree, none_is_leaf=True, namespace=NAMESPACE)
     return list(children), tuple(entries)
 
@@ -374,14 +369,19 @@ def show(treedef: TreeDef) -> str:
     )
 
 
+optree.register_pytree_node(
+    sparse.Node, sparse.parts, sparse.whole, path_entry_type=optree.GetAttrEntry, namespace=NAMESPACE
+)
 #: What is imported when it is first asked for, by the file of this folder that has it.
 _LATER = {
     "files": ("load", "save"),
     "keys": (
+        "all",
         "broadcast",
         "flatten_with_path",
         "leaves_with_path",
-        "map_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
+        "map_with_path",
+        "reduce",
         "reduce_associative",
         "static",
         "transpose",

@@ -6,7 +6,9 @@ children by. As text it is what Python writes, `['w'][0].scale`.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -132,6 +134,22 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: Callable[[Any], bool] |
         _tree.map(lambda _, e=e: e, part, is_leaf=is_leaf) for e, part in zip(entries, parts, strict=True)
     ]
     return _tree.unflatten(treedef, spread)
+
+
+def all(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether every leaf is true."""
+    return builtins.all(_tree.leaves(tree, is_leaf))
+
+
+def reduce(
+    f: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _MISSING,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """`f(f(initializer, leaf0), leaf1)` and so on."""
+    xs = _tree.leaves(tree, is_leaf)
+    return functools.reduce(f, xs) if initializer is _MISSING else functools.reduce(f, xs, initializer)
 
 
 def reduce_associative(

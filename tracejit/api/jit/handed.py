@@ -12,6 +12,7 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import classes
+from tracejit.tree.sparse import is_sparse
 
 _SEQUENCES = (list, tuple, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
@@ -115,7 +116,10 @@ def has_twice(out: Any) -> bool:
 
 
 def has_stand_ins(out: Any) -> bool:
-    """Whether a dict in a result has a class as a key that stands for the user's."""
+    """Whether a dict in a result has a class as a key that stands for the user's, or whether there is a sparse array
+    in it, which is an object with attributes of its own here."""
+    if is_sparse(type(out)):
+        return True
     keys = out if isinstance(out, _DICTS) else ()
     return any(classes.users_class(k) is not k for k in keys) or any(has_stand_ins(x) for _, x in _parts(out))
 

@@ -57,9 +57,16 @@ def _run(function: Any, args: list[Any]) -> Any:
 
 
 def write(args: Sequence[Any], copies: Sequence[Any]) -> None:
-    """Into the boxes among known arguments what a function has made of their copies."""
+    """Into the arrays among known arguments what a function has made of their copies."""
     for x, after in zip(args, copies, strict=True):
-        if type(x) is Box and isinstance(after, np.ndarray) and not np.array_equal(known(x), after):
+        if (
+            isinstance(x, (Box, np.ndarray))
+            and isinstance(after, np.ndarray)
+            and not np.array_equal(known(x), after)
+        ):
+            if isinstance(x, np.ndarray) and not x.flags.writeable:
+                what = "a write into what says where the elements of an argument that is a sparse array are"
+                raise UnfollowedError(what=what, reason="its derivative has its elements in the same order")
             x[...] = after
 
 
