@@ -369,9 +369,7 @@ def show(treedef: TreeDef) -> str:
     )
 
 
-optree.register_pytree_node(
-    sparse.Node, sparse.parts, sparse.whole, path_entry_type=optree.GetAttrEntry, namespace=NAMESPACE
-)
+optree.register_pytree_node(*sparse.NODE, path_entry_type=optree.GetAttrEntry, namespace=NAMESPACE)
 #: What is imported when it is first asked for, by the file of this folder that has it.
 _LATER = {
     "files": ("load", "save"),

@@ -103,6 +103,10 @@ def whole(places: Places, children: Iterable[Any]) -> Any:
     return made
 
 
+#: The class of nodes, and the functions that take one apart and make the array.
+NODE: tuple[Any, Any, Any] = (Node, parts, whole)
+
+
 def _copy(x: Any, writeable: bool) -> Any:
     if isinstance(x, tuple):
         return tuple(_copy(y, writeable) for y in x)
