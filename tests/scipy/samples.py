@@ -73,6 +73,10 @@ abcd_normalize(M, M, M, M)  bilinear_zpk(b, a, 1.0, fs=1.0)  firwin2(9, [0.0, 0.
 freqs(b, a, s)  lp2bp_zpk(b, a, 1.0)  lp2bs_zpk(b, a, 1.0)  lp2hp_zpk(b, a, 1.0)  lp2lp_zpk(b, a, 1.0)
 sosfreqz(sos)  freqs_zpk(b, a, 1.0, s)
 zpk2sos(b, a, 1.0)  zpk2tf(b, a, 1.0)  dimpulse((b, a, 1.0))  cont2discrete((M, M, M, M), 0.1)
+butter(3, u[0])  butter(2, u[:2] * [0.3, 0.9], "bandpass", output="zpk")  cheby1(3, 1.0, u[0])  cheby2(3, 20.0, u[0])
+ellip(3, 1.0, 40.0, u[0])  bessel(3, u[0])  iirfilter(4, u[0], btype="low")  iirnotch(u[0], 30.0)
+iirpeak(u[0], 30.0)  firwin(9, u[0])  firwin_2d((5, 5), ("hamming", "hamming"), fc=u[0])
+savgol_coeffs(5, 2, deriv=1, delta=u[0])
 """,
     "ndimage": """
 affine_transform(I, rot2)  affine_transform(I, rot2, order=1)  binary_closing(B)  binary_dilation(B)

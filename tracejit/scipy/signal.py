@@ -28,8 +28,10 @@ from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.scipy.signals import filters as _filters
 from tracejit.scipy.signals import peaks as _peaks
+from tracejit.scipy.signals import responses as _responses
 from tracejit.scipy.signals import sampling as _sampling
 from tracejit.scipy.signals import spectra as _spectra
+from tracejit.scipy.signals import systems as _systems
 from tracejit.scipy.signals import transforms as _transforms
 from tracejit.scipy.written import peaks as _written_peaks
 from tracejit.tracing import wrap as _wrap
@@ -243,5 +245,10 @@ _part.helper("_peak_finding._unpack_condition_args")(_peaks.bounds)
 
 globals().update({n: _part.function(getattr(_transforms, n)) for n in _transforms.__all__})
 __all__ += _transforms.__all__
+
+globals().update({n: _part.function(getattr(_responses, n)) for n in _responses.__all__})
+globals().update({n: _part.function(getattr(_systems, n)) for n in _systems.__all__})
+__all__ += _responses.__all__
+__all__ += _systems.__all__
 
 __getattr__, __dir__ = _part.others(__all__)

@@ -25,11 +25,12 @@ _NAMES: dict[str, str] = {
         rotate vectorized_filter white_tophat
     """,
     "signal": """
-        abcd_normalize argrelextrema argrelmax argrelmin bilinear_zpk chirp cont2discrete cspline1d deconvolve
+        abcd_normalize argrelextrema argrelmax argrelmin bessel bilinear_zpk butter cheby1 cheby2 ellip firwin firwin_2d
+        iirfilter iirnotch iirpeak savgol_coeffs chirp cont2discrete cspline1d deconvolve
         envelope find_peaks firwin2 freqs freqs_zpk freqz freqz_sos freqz_zpk gauss_spline gausspulse hilbert2 istft
         lfiltic lombscargle lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk minimum_phase
         normalize oaconvolve peak_prominences peak_widths qspline1d resample sosfreqz square sweep_poly
-        vectorstrength wiener zpk2tf
+        vectorstrength wiener
     """,
     "spatial": """
         distance_matrix geometric_slerp minkowski_distance minkowski_distance_p procrustes

@@ -1,0 +1,158 @@
+"""Linear systems of `scipy.signal` in their forms: (num, den), (zeros, poles, gain), and the matrices (A, B, C, D)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes
+from tracejit import numpy as tnp
+from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.scipy.hosting.likeness import floats
+from tracejit.tracing import to_raw
+
+__all__ = ["sos2zpk", "ss2tf", "ss2zpk", "tf2ss", "tf2zpk", "zpk2ss", "zpk2tf"]
+_BAD = "what SciPy makes of a system whose first coefficients are zero"
+
+
+def _normalized(num: Any, den: Any) -> tuple[Any, Any]:
+    """The coefficients over the first one of `den`; `num` has a row for each output. Coefficients that SciPy
+    would leave away, and warn of, are left to Python."""
+    den, num = tnp.atleast_1d(floats(den)), tnp.atleast_1d(floats(num))
+    if den.ndim != 1 or num.ndim > 2:
+        raise ValueError("Denominator polynomial must be rank-1 array, numerator of rank 1 or 2.")
+    leave_if(to_raw((den[0] == 0) | tnp.all(tnp.abs(num[..., 0]) <= 1e-14 * tnp.abs(den[0]))), _BAD)
+    return tnp.atleast_2d(num) / den[0], den / den[0]
+
+
+def tf2ss(num: Any, den: Any) -> tuple[Any, Any, Any, Any]:
+    """The matrices of a transfer function, in the controller canonical form."""
+    num, den = _normalized(num, den)
+    k = den.size
+    if num.shape[1] > k:
+        raise ValueError("Improper transfer function. `num` is longer than `den`.")
+    num = tnp.concatenate([tnp.zeros((num.shape[0], k - num.shape[1])), num], axis=1)
+    d = num[:, :1]
+    if k == 1:
+        return tnp.zeros((1, 1)), tnp.zeros((1, 1)), tnp.zeros((num.shape[0], 1)), d
+    a = tnp.concatenate([-den[None, 1:], np.eye(k - 2, k - 1)])
+    return a, tnp.asarray(np.eye(k - 1, 1)), num[:, 1:] - num[:, :1] * den[1:], d
+
+
+def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> tuple[Any, Any]:
+    """The transfer function from one input to all outputs."""
+    a, b, c, d = matrices(A, B, C, D)
+    if input >= d.shape[1]:
+        raise ValueError("System does not have the input specified.")
+    b, d = b[:, input : input + 1], d[:, input : input + 1]
+    den = _characteristic(a)
+    rows = [_characteristic(a - b @ c[k : k + 1]) + (d[k] - 1) * den for k in range(c.shape[0])]
+    return tnp.stack(rows), den
+
+
+def _characteristic(a: Any) -> Any:
+    """The coefficients of the polynomial whose zeros are the eigenvalues of a real matrix."""
+    roots = tnp.linalg.eigvals(a.astype(complex))
+    c = tnp.ones(1, complex)
+    zero = tnp.zeros(1, complex)
+    for k in range(a.shape[0]):
+        c = tnp.concatenate([c, zero]) - roots[k] * tnp.concatenate([zero, c])
+    return c.real
+
+
+def matrices(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
+    """Real matrices of fitting shapes."""
+    out = tuple(tnp.atleast_2d(floats(m)) for m in (a, b, c, d))
+    if any(dtypes.is_complex(m.dtype) for m in out):
+        raise ValueError("complex systems have no traced form")
+    a, b, c, d = out
+    n = a.shape[0]
+    if a.shape[1] != n or b.shape[0] != n or c.shape[1] != n or d.shape != (c.shape[0], b.shape[1]):
+        raise ValueError("The input arrays have incompatible shapes.")
+    return a, b, c, d
+
+
+def tf2zpk(b: Any, a: Any) -> tuple[Any, Any, Any]:
+    """Zeros, poles and gain of a transfer function. Zeros at the origin are left to Python."""
+    num, den = _normalized(b, a)
+    if num.shape[0] != 1:
+        raise ValueError("a transfer function of one output is wanted")
+    num = num[0]
+    gain = num[0]
+    return _roots(num / gain), _roots(den), gain
+
+
+def _roots(c: Any) -> Any:
+    """The zeros of a polynomial; none may be zero, and some must not be real, or NumPy gives another dtype."""
+    n = c.size - 1
+    if n < 1:
+        return tnp.zeros(0)
+    out = tnp.roots(c, strip_zeros=False)
+    leave_if(to_raw((c[-1] == 0) | (tnp.all(out.imag == 0))), "the dtype, or the order, of real zeros")
+    return out
+
+
+def ss2zpk(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> tuple[Any, Any, Any]:
+    """Zeros, poles and gain of a system of one output."""
+    return tf2zpk(*ss2tf(A, B, C, D, input))
+
+
+def zpk2tf(z: Any, p: Any, k: Any) -> tuple[Any, Any]:
+    """The transfer function with these zeros, poles and gains. Complex coefficients are left to Python."""
+    z, p, k = tnp.atleast_1d(z), tnp.atleast_1d(p), tnp.asarray(k)
+    if z.ndim > 1 and k.ndim == 0:
+        k = tnp.broadcast_to(k, z.shape[:1])
+    if z.ndim > 1:
+        b = tnp.stack([k[i] * _polynomial(z[i]) for i in range(z.shape[0])])
+    else:
+        b = k * _polynomial(z)
+    return b, tnp.atleast_1d(_polynomial(p))
+
+
+def _polynomial(roots: Any) -> Any:
+    """The coefficients of the polynomial with these zeros, which are real if the complex ones come in pairs."""
+    is_complex = dtypes.is_complex(roots.dtype)
+    kind = complex if is_complex else float
+    roots = roots.astype(kind)
+    c, zero = tnp.ones(1, kind), tnp.zeros(1, kind)
+    for i in range(roots.shape[0]):
+        c = tnp.concatenate([c, zero]) - roots[i] * tnp.concatenate([zero, c])
+    if is_complex:
+        same = tnp.sort(roots) == tnp.sort(tnp.conjugate(roots))
+        leave_if(to_raw(~tnp.all(same)), "complex coefficients of a polynomial")
+        return c.real
+    return c
+
+
+def zpk2ss(z: Any, p: Any, k: Any) -> tuple[Any, Any, Any, Any]:
+    """The matrices of the system with these zeros, poles and gain."""
+    return tf2ss(*zpk2tf(z, p, k))
+
+
+def sos2zpk(sos: Any) -> tuple[Any, Any, Any]:
+    """Zeros, poles and gain of second-order sections."""
+    sos = floats(sos)
+    if sos.ndim != 2 or sos.shape[1] != 6:
+        raise ValueError("sos array must be shape (n_sections, 6)")
+    lead = (sos[:, 0] == 0) | (sos[:, 3] == 0) | (tnp.abs(sos[:, 0]) <= 1e-14 * tnp.abs(sos[:, 3]))
+    leave_if(to_raw(tnp.any(lead | (sos[:, 2] == 0) | (sos[:, 5] == 0))), _BAD)
+    out = []
+    for part in (sos[:, :3], sos[:, 3:]):
+        roots = [tnp.roots(row, strip_zeros=False) for row in part]
+        out.append(tnp.concatenate(roots).astype(complex))
+    return out[0], out[1], tnp.prod(sos[:, 0] / sos[:, 3])
+
+
+def state_space(system: Any) -> tuple[Any, Any, Any, Any]:
+    """The matrices of a system in any form: a tuple, or an object of SciPy's."""
+    if hasattr(system, "to_ss"):
+        own = system.to_ss()
+        return matrices(own.A, own.B, own.C, own.D)
+    if len(system) == 2:
+        return matrices(*tf2ss(*system))
+    if len(system) == 3:
+        return matrices(*zpk2ss(*system))
+    if len(system) == 4:
+        return matrices(*system)
+    raise ValueError("Needs 2, 3 or 4 arguments: a system as (num, den), (z, p, k) or (A, B, C, D)")
