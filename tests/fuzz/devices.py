@@ -18,6 +18,7 @@ from tracejit.errors import UnsupportedFunctionError
 from tracejit.lowering.cuda import planner
 from tracejit.lowering.cuda.lanes import ahead, gather, scatter
 from tracejit.lowering.cuda.sharing import warps
+from tracejit.lowering.cuda.tiles import stencils
 
 
 @contextmanager
@@ -31,6 +32,8 @@ def of_small_arrays() -> Iterator[None]:
         patch.setattr(planner, "FEW", 2)
         patch.setattr(warps, "MANY_ROWS", 2)
         patch.setattr(ahead, "STEPS", 2)
+        patch.setattr(stencils, "WORTH", 16)
+        patch.setattr(stencils, "SIDES", {2: (4, 8), 3: (2, 4, 8)})
         yield
 
 

@@ -1,5 +1,5 @@
 """What `ptxas` makes of kernels, where it is found: registers, shared memory, that nothing is spilled, and how many of
-the threads that a processor of an H100 has room for are there at a time.
+the threads that a processor has room for are there at a time.
 
 It is looked for on PATH, and where the wheel `nvidia-cuda-nvcc` puts it. `pytest --update-golden` writes what it says.
 Another version of `ptxas` may need some registers more.
@@ -62,21 +62,31 @@ KERNELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-def occupancy(registers: int, shared: int, threads: int) -> int:
-    """Of the 64 warps that a processor of compute capability 9.0 has room for, those that are there, in percent: it has
-    65,536 registers, which a warp takes by 256, 227 KB of shared memory, of which each block takes one KB more, and
-    32 blocks at most."""
+#: Of a processor of each compute capability: warps, bytes of shared memory and of these what each block takes besides
+#: its own, what shared memory is given out by, and blocks.
+ROOM = {
+    (7, 5): (32, 64 << 10, 0, 256, 16),
+    (8, 0): (64, 164 << 10, 1024, 128, 32),
+    (9, 0): (64, 228 << 10, 1024, 128, 32),
+    (10, 0): (64, 228 << 10, 1024, 128, 32),
+}
+
+
+def occupancy(registers: int, shared: int, threads: int, cc: tuple[int, int] = (9, 0)) -> int:
+    """Of the warps that a processor has room for those that are there, in percent: it has 65,536 registers, which a
+    warp takes by 256."""
+    most, memory, more, unit, blocks = ROOM[cc]
     warps = -(-threads // 32)
     by_registers = 65536 // (-(-registers * 32 // 256) * 256) // warps
-    by_shared = (227 << 10) // (-(-shared // 128) * 128 + 1024)
-    return min(by_registers, by_shared, 64 // warps, 32) * warps * 100 // 64
+    by_shared = memory // max(-(-shared // unit) * unit + more, 1)
+    return min(by_registers, by_shared, most // warps, blocks) * warps * 100 // most
 
 
-def needs(text: str, folder: Path) -> dict[str, list[int]]:
+def needs(text: str, folder: Path, cc: tuple[int, int]) -> dict[str, list[int]]:
     """Of each kernel in PTX its registers, bytes of shared memory and of spills, and its occupancy."""
     path = folder / "kernels.ptx"
     path.write_text(text, encoding="utf-8")
-    command = [str(PTXAS), "-v", "-arch=sm_90", str(path), "-o", str(folder / "kernels.cubin")]
+    command = [str(PTXAS), "-v", f"-arch={name_of(cc)}", str(path), "-o", str(folder / "kernels.cubin")]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stderr
     found = {}
     for part in said.split("Compiling entry function ")[1:]:
@@ -88,19 +98,38 @@ def needs(text: str, folder: Path) -> dict[str, list[int]]:
         registers, shared, spilled = (int(m[1]) if m else 0 for m in counts)
         threads = re.search(rf"{name}\(.*?\.reqntid (\d+)", text, re.DOTALL)
         assert threads is not None
-        found[name] = [registers, shared, spilled, occupancy(registers, shared, int(threads[1]))]
+        found[name] = [registers, shared, spilled, occupancy(registers, shared, int(threads[1]), cc)]
     return found
 
 
+def name_of(cc: tuple[int, int]) -> str:
+    """As `ptxas` calls a compute capability."""
+    return f"sm_{cc[0]}{cc[1]}"
+
+
 @pytest.mark.skipif(PTXAS is None, reason="there is no ptxas")
-def test_registers_shared_memory_and_spills(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    got = {name: needs(ptx_of(lowered(f, *args)), tmp_path) for name, (f, args) in KERNELS.items()}
-    if request.config.getoption("--update-golden"):
-        lines = [f'"{name}": {json.dumps(got[name])}' for name in got]
-        GOLDEN.write_text("{\n  " + ",\n  ".join(lines) + "\n}\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    "cc",
+    [pytest.param(cc, marks=() if cc == (9, 0) else pytest.mark.exhaustive, id=name_of(cc)) for cc in ROOM],
+)
+def test_registers_shared_memory_and_spills(
+    cc: tuple[int, int], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    got = {name: needs(ptx_of(lowered(f, *args), cc), tmp_path, cc) for name, (f, args) in KERNELS.items()}
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    assert {name: list(kernels) for name, kernels in got.items()} == {n: list(k) for n, k in golden.items()}
-    for name, kernels in golden.items():
+    if request.config.getoption("--update-golden"):
+        golden[name_of(cc)] = got
+        parts = [
+            f'"{c}": {{\n'
+            + ",\n".join(f'  "{name}": {json.dumps(k)}' for name, k in golden[c].items())
+            + "\n}"
+            for c in map(name_of, ROOM)
+            if c in golden
+        ]
+        GOLDEN.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    before = golden[name_of(cc)]
+    assert {name: list(kernels) for name, kernels in got.items()} == {n: list(k) for n, k in before.items()}
+    for name, kernels in before.items():
         for kernel, (registers, shared, _, busy) in kernels.items():
             now = got[name][kernel]
             assert now[0] <= registers + MORE, f"{name}, {kernel}: {now[0]} registers, {registers} before"
@@ -115,3 +144,7 @@ def test_occupancy_by_hand() -> None:
     assert occupancy(128, 0, 256) == 25
     assert occupancy(16, 48 << 10, 128) == 25  # four blocks, by shared memory
     assert occupancy(16, 0, 32) == 50  # 32 blocks
+    assert (
+        occupancy(40, 0, 256, (7, 5)) == 100 and occupancy(16, 32 << 10, 128, (7, 5)) == 25
+    )  # half as many warps
+    assert occupancy(16, 48 << 10, 128, (8, 0)) == 18  # three blocks

@@ -41,8 +41,9 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
 )
 from tracejit.records import record
 
-_SIDES = {2: (16, 64), 3: (4, 8, 32)}  # of a tile, by the loops that it is cut from
-_WORTH = 1 << 14  # elements below which there are too few blocks
+#: The sides of a tile, by the loops that it is cut from, and elements below which there are too few blocks.
+SIDES = {2: (16, 64), 3: (4, 8, 32)}
+WORTH = 1 << 14
 _FEWEST, _FAR = 3, 4  # places of an array that are read at least, and steps between two of them at most
 _ALIGN = 64
 _U32 = np.dtype(np.uint32)
@@ -58,15 +59,15 @@ def tile_stencils(program: Program) -> None:
 def _tiled(s: Any, facts: Facts, maker: Maker) -> For | None:
     """The loop over tiles that a nest becomes; None if it has no use for them."""
     nest = nest_of(s, facts) if isinstance(s, For) else None
-    if nest is None or math.prod(nest.trips) < _WORTH:
+    if nest is None or math.prod(nest.trips) < WORTH:
         return None
     loads = _by_array(nest, facts)
     wanted = {x.var: x for g in loads for x in _walked(nest, g, facts)}
     loops = [x for x in nest.loops if x.var in wanted]
-    if len(loops) not in _SIDES:
+    if len(loops) not in SIDES:
         return None
     sides = [min(n, 1 << (facts.trips(x) - 1).bit_length())
-             for n, x in zip(_SIDES[len(loops)], loops, strict=True)]  # fmt: skip
+             for n, x in zip(SIDES[len(loops)], loops, strict=True)]  # fmt: skip
     tiles, room = list[_Tile](), NEAR
     for g in loads:
         made = _tile(g, loops, sides, facts)
