@@ -15,6 +15,7 @@ from tracejit.lowering.loops.join import join_loops
 from tracejit.lowering.loops.memory import plan_memory
 from tracejit.lowering.loops.nodes import I64, Buffer, Give
 from tracejit.lowering.loops.parallel import parallelise
+from tracejit.lowering.loops.strips import cut as cut_strips
 from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.notes import Notes
 from tracejit.lowering.plan.access import Scope, Stored, c_strides, is_contiguous
@@ -62,6 +63,8 @@ def lower(
         ctx.k.emit(Give(tuple((s.buffer, program.args[at + n]) for n, s in given.items() if s is not None)))
     if not aliases:
         join_loops(program, ctx.homes)
+    if not device:
+        cut_strips(program)
     parallelise(program, ctx.homes, notes, *([1] if device else []))
     if not device:
         choose_streams(
