@@ -336,6 +336,68 @@ def _of(f: Callable[..., Any]) -> Callable[[], Any]:
     return lambda: (f, _arrays(), None)
 
 
+def a_branch_reverses_what_it_makes(x, t):
+    v = x
+    if t > 2:
+        v = (x + 1.0)[::-1]
+    return v
+
+
+def one_of_two_branches_reverses_what_it_makes(x, t):
+    return (x * t)[::-1] if t > 2 else x * t
+
+
+def a_branch_puts_a_reversed_array_into_a_dict(x, t):
+    d = {"v": x}
+    if t > 2:
+        d["v"] = (x * t)[::2]
+    return d
+
+
+def a_branch_gives_what_can_not_be_written(x, t):
+    v = np.broadcast_to(t * 2.0, 3) if t > 2 else x[:3] * t
+    return v
+
+
+def what_can_not_be_written_perhaps_is_written(x, t):
+    v = np.broadcast_to(t * 2.0, 3) if t > 2 else x[:3] * t
+    v[0] = 1.0
+    return v
+
+
+def a_branch_takes_a_diagonal(x, t):
+    v = np.diag(np.outer(x, x)) if t > 2 else x * t
+    return v
+
+
+def a_while_loop_reverses_what_it_makes(x, t):
+    while t > 0:
+        x = (x * t)[::-1]
+        t -= 1.0
+    return x
+
+
+def a_long_loop_reverses_what_it_makes(x, t):
+    for _ in range(30):
+        x = (x * t)[::-1]
+    return x
+
+
+def a_branch_of_a_loop_reverses_what_it_makes(x, t):
+    v = x
+    for i in range(30):
+        if i == t:
+            v = (v * t)[::-1]
+    return v
+
+
+def a_branch_reverses_an_array_that_nothing_else_has(x, t):
+    v = x * t
+    w = v[::-1] if t > 2 else v[1:]
+    v = None
+    return w, v
+
+
 for _f in (
     a_branch_flattens,
     a_branch_transposes_twice,
@@ -372,5 +434,15 @@ for _f in (
     a_loop_hands_tuples_on,
     a_loop_puts_a_tuple_of_outside_into_a_list,
     a_branch_gives_an_array_of_a_traced_length_two_names,
+    a_branch_reverses_what_it_makes,
+    one_of_two_branches_reverses_what_it_makes,
+    a_branch_puts_a_reversed_array_into_a_dict,
+    a_branch_gives_what_can_not_be_written,
+    what_can_not_be_written_perhaps_is_written,
+    a_branch_takes_a_diagonal,
+    a_while_loop_reverses_what_it_makes,
+    a_long_loop_reverses_what_it_makes,
+    a_branch_of_a_loop_reverses_what_it_makes,
+    a_branch_reverses_an_array_that_nothing_else_has,
 ):
     PROGRAMS[f"views: {_f.__name__}"] = _of(_f)

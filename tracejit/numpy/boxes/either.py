@@ -17,6 +17,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ChosenArrayError
 from tracejit.ir.avals import aval_of
+from tracejit.numpy.boxes.memory import has_gaps
 from tracejit.numpy.boxes.views import ImagPart, RealPart, joined
 from tracejit.numpy.operands import cast
 from tracejit.tracing import Box, Storage, View, current_trace
@@ -54,9 +55,15 @@ class Owner(NamedTuple):
 
     def part(self, chain: Chain) -> Chain:
         """Where the owner has what is written into `chain` of the chosen array. Raises ChosenArrayError."""
-        if self.chain is None or not self.exact:
+        if self.chain is None or not self.exact or not all(v.writable for v in self.chain):
             raise ChosenArrayError()
         return joined(self.chain, chain)
+
+    def has_gaps(self) -> bool:
+        """Whether it is a view that lies in memory as no new array does."""
+        if not self.chain or not self.exact:
+            return False
+        return has_gaps(aval_of(self.storage.held).shape, self.storage.layout, self.chain)
 
     def read(self, dtype: np.dtype) -> Any:
         """What it has for the chosen array. Raises ChosenArrayError."""
@@ -101,12 +108,12 @@ class Either(Storage):
         self.seen = [o.storage.held for o in self.owners]
 
     def alive(self) -> list[Owner]:
-        """The owners that somebody else may see, or that have what this array has not taken in yet; the others are
-        forgotten."""
+        """The owners that somebody else may see, or that have what this array has not taken in yet, or of which it is
+        a view that lies in memory as no new array does; the others are forgotten."""
         n = 0
         while n < len(self.owners):
             is_seen = sys.getrefcount(self.owners[n].storage) > ALONE
-            if is_seen or self.owners[n].storage.held is not self.seen[n]:
+            if is_seen or self.owners[n].storage.held is not self.seen[n] or self.owners[n].has_gaps():
                 n += 1
             else:  # its own owners may be known by this array alone then, and come after it
                 del self.owners[n], self.seen[n]

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from tracejit.ir.avals import Shape
-from tracejit.numpy.boxes.views import Region, Reshaped
+from tracejit.numpy.boxes.views import Region, Reshaped, Strided
 from tracejit.tracing import View
 
 
@@ -61,6 +61,22 @@ def memory_order(
     return tuple(sorted(range(shadow.ndim), key=lambda n: (-abs(shadow.strides[n]), n)))
 
 
+def has_gaps(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> bool:
+    """Whether the view can be told from a new array with its axes in the same order: its elements do not follow one
+    another in memory, or it can't be written."""
+    if not chain:
+        return False
+    if not all(v.writable for v in chain):
+        return True
+    order = memory_order(base, layout, chain)
+    if order is None:  # its extents are traced
+        return any(
+            isinstance(v, Strided) or (isinstance(v, Region) and any(s != 1 for s in v.steps)) for v in chain
+        )
+    shadow = _shadow(base, layout, chain)
+    return shadow is not None and not shadow.transpose(order).flags.c_contiguous
+
+
 def strides_of(
     base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]
 ) -> tuple[int, ...] | None:
@@ -101,7 +117,7 @@ def _is_front(r: Region) -> bool:
 
 
 def _shadow_region(x: np.ndarray, r: Region) -> np.ndarray:
-    sizes = [n if type(n) is int else d for n, d in zip(r.sizes, r.base, strict=True)]
+    sizes = [n if type(n) is int else d for n, d in zip(r.sizes, x.shape, strict=True)]
     shape = [1 if a is None else sizes[a] for a in r.axes]
     strides = [0 if a is None else x.strides[a] * r.steps[a] for a in r.axes]
     return np.lib.stride_tricks.as_strided(x, shape, strides)

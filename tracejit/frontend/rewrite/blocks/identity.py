@@ -19,6 +19,8 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import VAGUE, Chain, Either, Owner, owner_of
+from tracejit.numpy.boxes.memory import has_gaps
+from tracejit.numpy.boxes.placed import ReadOnly
 from tracejit.numpy.boxes.views import Identity, Region, Strided, joined
 from tracejit.tracing import Box, Storage, View
 
@@ -84,7 +86,15 @@ def _can_move(view: View) -> bool:
     fixed = not isinstance(view, (Region, Strided)) or (
         isinstance(view, Region) and view.is_static and all(type(d) is int for d in view.base)
     )
-    return view.writable and fixed
+    return fixed and (
+        view.writable or (type(view) is ReadOnly and not any(isinstance(n, Value) for n in view.sizes))
+    )
+
+
+def lies_apart(r: Reach) -> bool:
+    """Whether a view that is reached lies in memory as no new array does, so that its array is needed for it."""
+    shape, chain = aval_of(r.storage.held).shape, r.chain or ()
+    return has_gaps(shape, r.storage.layout, chain)
 
 
 class _Target(NamedTuple):
@@ -127,6 +137,7 @@ class Arrays:
         every = [r.storage for rs in self.reached.values() for r in rs]
         self.inner = {id(s): s for s in every if s.trace is frame.trace and id(s) not in frame.claimed}
         count = Counter(map(id, every))
+        count.update(id(r.storage) for rs in self.reached.values() for r in rs if lies_apart(r))
         shared = [s for k, s in self.inner.items() if count[k] > 1]
         self.values = {id(s): (s.value, list(reached(s, ()))[1:]) for s in shared}
 

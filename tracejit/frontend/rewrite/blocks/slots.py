@@ -23,6 +23,7 @@ from tracejit.frontend.rewrite.blocks.identity import (
     Reach,
     flag_of,
     known_identity,
+    lies_apart,
     made_under,
     reached,
     same_chain,
@@ -254,3 +255,14 @@ def _both(a: Any, b: Any) -> Any:
 
 def _either(a: Any, b: Any) -> Any:
     return b if a is FALSE else a if b is FALSE else TRUE if a is TRUE or b is TRUE else ops.compare.or_(a, b)
+
+
+def without_gaps(name: str, form: Form, frame: Frame) -> Form:
+    """The form of what a step leaves in a name. Raises NotNative if that is a view which lies in memory as no new array
+    does, of an array that the step has made: the next step is given the values alone."""
+    for leaf in form.dynamic:
+        for r in reached(leaf.storage, leaf.chain, leaf.identity):
+            made = r.storage.trace is frame.trace and id(r.storage) not in frame.claimed
+            if made and id(r.storage) not in frame.found and lies_apart(r):
+                raise NotNative(f"`{name}` is a view with gaps of an array that a step makes", name=name)
+    return form
