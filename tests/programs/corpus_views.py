@@ -355,8 +355,7 @@ def a_branch_puts_a_reversed_array_into_a_dict(x, t):
 
 
 def a_branch_gives_what_can_not_be_written(x, t):
-    v = np.broadcast_to(t * 2.0, 3) if t > 2 else x[:3] * t
-    return v
+    return np.broadcast_to(t * 2.0, 3) if t > 2 else x[:3] * t
 
 
 def what_can_not_be_written_perhaps_is_written(x, t):
@@ -366,8 +365,7 @@ def what_can_not_be_written_perhaps_is_written(x, t):
 
 
 def a_branch_takes_a_diagonal(x, t):
-    v = np.diag(np.outer(x, x)) if t > 2 else x * t
-    return v
+    return np.diag(np.outer(x, x)) if t > 2 else x * t
 
 
 def a_while_loop_reverses_what_it_makes(x, t):

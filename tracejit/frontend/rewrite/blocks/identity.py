@@ -194,6 +194,8 @@ class Merger:
             raise ChosenArrayError()
         found = [t for targets in by_storage.values() for t in targets]
         if len(found) > MOST or not parts:
+            if any(lies_apart(Reach(None, t.storage, t.chain)) for t in found):
+                raise ChosenArrayError()
             found = [targets[-1]._replace(chain=None) for targets in by_storage.values()]
         makers = [self._owner(t, dtype) for t in found]
         return lambda: [make() for make in makers]
