@@ -37,6 +37,11 @@ CASES: dict[str, tuple[Any, Callable[[int], float]]] = {
     "polynomial": (optim.polynomial_schedule(0.1, 0.01, 2.0, 5, 2), polynomial),
     "cosine": (optim.cosine_decay_schedule(0.1, 8, alpha=0.1, exponent=2.0), cosine),
     "exponential": (optim.exponential_decay(0.1, 3, 0.5), lambda n: 0.1 * 0.5 ** (n / 3)),
+    "warm, then a staircase": (
+        optim.warmup_exponential_decay_schedule(0.0, 0.1, 2, 3, 0.5, 1, True, 0.03),
+        lambda n: 0.1 * n / 2 if n < 2 else staircase(n - 2),
+    ),
+    "nothing to scale": (optim.piecewise_constant_schedule(0.1), lambda n: 0.1),
     "staircase": (optim.exponential_decay(0.1, 3, 0.5, 1, staircase=True, end_value=0.03), staircase),
     "growing": (optim.exponential_decay(0.1, 3, 2.0, end_value=0.3), lambda n: min(0.1 * 2 ** (n / 3), 0.3)),
     "inverse time": (optim.inverse_time_decay(0.1, 2, 0.5), lambda n: 0.1 / (1 + 0.25 * n)),

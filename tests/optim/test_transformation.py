@@ -70,6 +70,13 @@ def test_numbers_in_the_state() -> None:
     assert first["a"].tolist() == [-1, -2] and second["a"].tolist() == [-0.5, -1]
     assert state.hyperparams["learning_rate"] == 0.5
 
+    t = optim.inject_hyperparams(optim.adamw)(0.1, weight_decay=optim.linear_schedule(1.0, 0.0, 2))
+    state = t.init(P)
+    assert state.hyperparams["weight_decay"] == 1.0
+    _, state = t.update(P, state, P)
+    _, state = t.update(P, state, P)
+    assert state.hyperparams["weight_decay"] == 0.5
+
 
 def test_apply_updates_keeps_dtypes() -> None:
     params = {"w": np.ones(2, np.float32), "n": np.float32(1)}

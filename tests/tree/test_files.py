@@ -202,3 +202,10 @@ def test_every_byte_of_npz(tmp_path: Path) -> None:
             continue
         assert found.keys() == want.keys(), at
         assert all(found[k].dtype == a.dtype and np.array_equal(found[k], a) for k, a in want.items()), at
+
+
+@pytest.mark.parametrize("end", ["npz", "safetensors"])
+def test_names_with_any_signs(tmp_path: Path, end: str) -> None:
+    names = {"a/b": 1.0, "a\\b": 2.0, "line\nline": 3.0, "é": 4.0, "..": 5.0, "": 6.0, "a.npy": 7.0}
+    tree.save(tmp_path / f"names.{end}", names)
+    assert tree.load(tmp_path / f"names.{end}", like=dict.fromkeys(names, 0.0)) == names

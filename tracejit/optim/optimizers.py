@@ -93,25 +93,34 @@ def rmsprop(
     learning_rate: Rate,
     decay: float = 0.9,
     eps: float = 1e-8,
-    initial: float = 0.0,
+    initial_scale: float = 0.0,
     centered: bool = False,
     momentum: float | None = None,
     nesterov: bool = False,
 ) -> GradientTransformation:
     """RMSProp (see `scale_by_rms`, and `scale_by_stddev` with `centered`), with momentum of the scaled steps."""
-    scaled = scale_by_stddev(decay, eps, initial) if centered else scale_by_rms(decay, eps, initial)
+    scaled = (scale_by_stddev if centered else scale_by_rms)(decay, eps, initial_scale)
     last = identity() if momentum is None else trace(momentum, nesterov)
     return chain(scaled, scale_by_learning_rate(learning_rate), last)
 
 
-def adagrad(learning_rate: Rate, initial: float = 0.1, eps: float = 1e-7) -> GradientTransformation:
+def adagrad(
+    learning_rate: Rate, initial_accumulator_value: float = 0.1, eps: float = 1e-7
+) -> GradientTransformation:
     """Adagrad (see `scale_by_rss`)."""
-    return chain(scale_by_rss(initial, eps), scale_by_learning_rate(learning_rate))
+    return chain(scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
 
 
-def adadelta(learning_rate: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6) -> GradientTransformation:
-    """Adadelta (see `scale_by_adadelta`)."""
-    return chain(scale_by_adadelta(rho, eps), scale_by_learning_rate(learning_rate))
+def adadelta(
+    learning_rate: Rate = 1.0,
+    rho: float = 0.9,
+    eps: float = 1e-6,
+    weight_decay: float = 0.0,
+    weight_decay_mask: Any = None,
+) -> GradientTransformation:
+    """Adadelta (see `scale_by_adadelta`), with decay of the weights before the step is scaled."""
+    decay = add_decayed_weights(weight_decay, weight_decay_mask) if weight_decay else identity()
+    return chain(decay, scale_by_adadelta(rho, eps), scale_by_learning_rate(learning_rate))
 
 
 def lamb(

@@ -113,17 +113,21 @@ def scale_by_lion(b1: float = 0.9, b2: float = 0.99) -> GradientTransformation:
     return GradientTransformation(lambda params: MomentState(filled(params)), update)
 
 
-def scale_by_rms(decay: float = 0.9, eps: float = 1e-8, initial: float = 0.0) -> GradientTransformation:
+def scale_by_rms(decay: float = 0.9, eps: float = 1e-8, initial_scale: float = 0.0) -> GradientTransformation:
     """RMSProp: `g / sqrt(nu + eps)` with the running average nu of |g|**2 (Hinton, Coursera lecture 6e, 2012)."""
 
     def update(updates: Any, state: MomentState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         nu = tree.map(lambda g, v: decay * v + (1 - decay) * squared(g), updates, state.average)
         return tree.map(lambda g, v: g / tnp.sqrt(v + eps), updates, nu), MomentState(nu)
 
-    return GradientTransformation(lambda params: MomentState(filled(params, initial, real=True)), update)
+    return GradientTransformation(
+        lambda params: MomentState(filled(params, initial_scale, real=True)), update
+    )
 
 
-def scale_by_stddev(decay: float = 0.9, eps: float = 1e-8, initial: float = 0.0) -> GradientTransformation:
+def scale_by_stddev(
+    decay: float = 0.9, eps: float = 1e-8, initial_scale: float = 0.0
+) -> GradientTransformation:
     """Centred RMSProp: `g / sqrt(nu - |mu|**2 + eps)`, mu the running average of g (Graves 2013)."""
 
     def update(updates: Any, state: TwoMomentsState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
@@ -133,12 +137,12 @@ def scale_by_stddev(decay: float = 0.9, eps: float = 1e-8, initial: float = 0.0)
         return out, TwoMomentsState(state.count + 1, mu, nu)
 
     return GradientTransformation(
-        lambda params: TwoMomentsState(np.int64(0), filled(params), filled(params, initial, real=True)),
+        lambda params: TwoMomentsState(np.int64(0), filled(params), filled(params, initial_scale, real=True)),
         update,
     )
 
 
-def scale_by_rss(initial: float = 0.1, eps: float = 1e-7) -> GradientTransformation:
+def scale_by_rss(initial_accumulator_value: float = 0.1, eps: float = 1e-7) -> GradientTransformation:
     """Adagrad: `g / sqrt(s + eps)` with the sum s of all |g|**2, 0 where s is 0 (Duchi et al. 2011)."""
 
     def update(updates: Any, state: MomentState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
@@ -146,7 +150,9 @@ def scale_by_rss(initial: float = 0.1, eps: float = 1e-7) -> GradientTransformat
         out = tree.map(lambda g, s: tnp.where(s > 0, g / tnp.sqrt(s + eps), 0 * g), updates, sums)
         return out, MomentState(sums)
 
-    return GradientTransformation(lambda params: MomentState(filled(params, initial, real=True)), update)
+    return GradientTransformation(
+        lambda params: MomentState(filled(params, initial_accumulator_value, real=True)), update
+    )
 
 
 def scale_by_adadelta(rho: float = 0.9, eps: float = 1e-6) -> GradientTransformation:

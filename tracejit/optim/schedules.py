@@ -106,18 +106,21 @@ def inverse_time_decay(init_value: float, transition_steps: int, decay_rate: flo
     return lambda count: init_value / (1 + decay_rate * (count / transition_steps))
 
 
-def piecewise_constant_schedule(init_value: float, boundaries_and_scales: dict[int, float]) -> Schedule:
+def piecewise_constant_schedule(
+    init_value: float, boundaries_and_scales: dict[int, float] | None = None
+) -> Schedule:
     """`init_value`, multiplied by a scale from each boundary on: `{1000: 0.1}` is a tenth after 1000 steps.
 
     Raises:
         OptimizerArgumentError: a scale is negative.
     """
-    if any(scale < 0 for scale in boundaries_and_scales.values()):
+    scales = sorted((boundaries_and_scales or {}).items())
+    if any(scale < 0 for _, scale in scales):
         raise OptimizerArgumentError(function="piecewise_constant_schedule", problem="a scale is negative")
 
     def schedule(count: Any) -> Any:
         value = init_value
-        for boundary, scale in sorted(boundaries_and_scales.items()):
+        for boundary, scale in scales:
             value = value * tnp.where(count >= boundary, scale, 1.0)
         return value
 
@@ -130,7 +133,12 @@ def warmup_constant_schedule(init_value: float, peak_value: float, warmup_steps:
 
 
 def warmup_cosine_decay_schedule(
-    init_value: float, peak_value: float, warmup_steps: int, decay_steps: int, end_value: float = 0.0
+    init_value: float,
+    peak_value: float,
+    warmup_steps: int,
+    decay_steps: int,
+    end_value: float = 0.0,
+    exponent: float = 1.0,
 ) -> Schedule:
     """From `init_value` to `peak_value` in `warmup_steps` equal steps, then by `cosine_decay_schedule` to `end_value`,
     which is reached after `decay_steps` steps in all.
@@ -142,7 +150,7 @@ def warmup_cosine_decay_schedule(
     alpha = end_value / peak_value if peak_value else 0.0
     parts = [
         linear_schedule(init_value, peak_value, warmup_steps),
-        cosine_decay_schedule(peak_value, decay_steps - warmup_steps, alpha),
+        cosine_decay_schedule(peak_value, decay_steps - warmup_steps, alpha, exponent),
     ]
     return join_schedules(parts, [warmup_steps])
 
@@ -153,12 +161,14 @@ def warmup_exponential_decay_schedule(
     warmup_steps: int,
     transition_steps: int,
     decay_rate: float,
+    transition_begin: int = 0,
+    staircase: bool = False,
     end_value: float | None = None,
 ) -> Schedule:
     """From `init_value` to `peak_value` in `warmup_steps` equal steps, then `exponential_decay`."""
     parts = [
         linear_schedule(init_value, peak_value, warmup_steps),
-        exponential_decay(peak_value, transition_steps, decay_rate, end_value=end_value),
+        exponential_decay(peak_value, transition_steps, decay_rate, transition_begin, staircase, end_value),
     ]
     return join_schedules(parts, [warmup_steps])
 

@@ -177,8 +177,8 @@ def inject_hyperparams(factory: Callable[..., Any], static_args: tuple[str, ...]
         optimizer = inject_hyperparams(adam)(learning_rate=1e-3)
         state.hyperparams["learning_rate"] = 1e-4
 
-    Schedules among them are called with the number of the step. Names in `static_args`, and what is no number, are
-    left to the factory.
+    Schedules among them are called with the number of the step. Names in `static_args`, masks, line searches, and
+    what is neither a number nor a function, are left to the factory.
     """
 
     def make(*args: Any, **kwargs: Any) -> GradientTransformation:
@@ -188,7 +188,7 @@ def inject_hyperparams(factory: Callable[..., Any], static_args: tuple[str, ...]
         schedules = {
             k: x
             for k, x in given.arguments.items()
-            if callable(x) and k.endswith("rate") and k not in static_args
+            if callable(x) and k not in ("mask", "linesearch", *static_args)
         }
 
         def rebuilt(hyperparams: dict[str, Any]) -> Any:

@@ -52,7 +52,8 @@ def save(path: Any, tree: Any) -> None:
         array = np.asarray(leaf)
         if array.dtype.kind not in "biufc" and array.dtype != ml_dtypes.bfloat16:
             raise TreeFileError(
-                path=str(path), problem=f"the leaf {name!r} is a {type(leaf).__name__}, no array or number"
+                path=str(path),
+                problem=f"the leaf {name!r} is a {type(leaf).__name__} of {array.dtype}, no array of numbers",
             )
         arrays[_bare(name)] = array
     write = {".npz": _write_npz, ".safetensors": _write_safetensors}.get(place.suffix)
@@ -219,7 +220,9 @@ def _write_npz(path: str, file: BinaryIO, arrays: Mapping[str, np.ndarray]) -> N
             raise TreeFileError(path=path, problem=problem)
     with zipfile.ZipFile(file, "w") as archive:
         for name, a in arrays.items():
-            with archive.open(name.replace("/", "\\") + ".npy", "w", force_zip64=True) as member:
+            info = zipfile.ZipInfo()
+            info.filename = f"{name}.npy"  # the constructor would make slashes of backslashes on Windows
+            with archive.open(info, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, a, allow_pickle=False)
 
 
@@ -231,7 +234,7 @@ def _read_npz(path: str, place: Path) -> dict[str, np.ndarray]:
         with zipfile.ZipFile(place) as archive:
             _all_listed(place, archive, damaged)
             return {
-                info.filename.removesuffix(".npy").replace("\\", "/"): _member(archive, info, damaged)
+                info.orig_filename.removesuffix(".npy"): _member(archive, info, damaged)
                 for info in archive.infolist()
             }
     except FileNotFoundError:

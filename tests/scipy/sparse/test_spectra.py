@@ -26,6 +26,8 @@ def symmetric(data: Any) -> Any:
 
 CASES = {
     "eigsh": lambda d: eigsh(symmetric(d), 3, return_eigenvectors=False),
+    "smallest": lambda d: eigsh(symmetric(d), 3, which="SM", return_eigenvectors=False),
+    "next to a number": lambda d: eigsh(symmetric(d), 3, sigma=4.0, return_eigenvectors=False),
     "vectors": lambda d: eigsh(symmetric(d), 2, which="SA")[1] ** 2,
     "svds": lambda d: svds(made(d), 3, return_singular_vectors=False),
     "sides": lambda d: svds(made(d)[:, :7], 2)[0] ** 2 @ svds(made(d)[:, :7], 2)[2] ** 2,

@@ -80,7 +80,14 @@ def eigsh(
 
     def host(_: Any, d: Any) -> Any:
         w, v = scipy_module("sparse.linalg").eigsh(made(d), k, **settings)
-        return w, v.T
+        if return_eigenvectors:
+            return w, v.T
+        # Without vectors ARPACK gives the values in an order of its own.
+        alone = scipy_module("sparse.linalg").eigsh(
+            made(d), k, return_eigenvectors=False, **settings | {"rng": None if rng is None else 0}
+        )
+        order = np.argsort(w)[np.argsort(np.argsort(alone))]
+        return w[order], v.T[order]
 
     @custom_jvp
     def pairs(d: Any) -> Any:
