@@ -38,7 +38,7 @@ def temperature(conductivity, side):
     matrix = scipy.sparse.coo_array((flows, (rows, columns)), shape=(n * n, n * n)).tocsc()
     right = np.zeros(n * n)
     right[warm] = 2 * c[warm]
-    return scipy.sparse.linalg.spsolve(matrix, right)
+    return np.asarray(scipy.sparse.linalg.spsolve(matrix, right))
 
 
 rng = np.random.default_rng(0)
