@@ -200,3 +200,43 @@ def types_by_branch_with_state() -> Any:
         return "positive" if x > 0 else 0 if x == 0 else (x, state["n"])
 
     return f, [(1.0,), (-1.0,), (0.0,), (2.0,), (-3.0,)], lambda: state
+
+
+@program
+def asks_in_each_step_which_array_the_last_one_left() -> Any:
+    def f(x, n):
+        z = x * 2
+        y, w, c = x * 3, z, 0
+        for i in range(n):
+            if y is x:
+                c += 1
+            c += 10 * (y is z) + 100 * (w is not y)
+            y, w = x if i % 2 else z, y
+        return c
+
+    return f, [(np.ones(2), n) for n in (0, 1, 2, 3, 40)], None
+
+
+@program
+def asks_which_of_its_arguments_an_array_is() -> Any:
+    both = np.ones(3)
+
+    def f(x, y, z, c):
+        chosen = x if c > 0 else y
+        return chosen is z, chosen is x, x is z, chosen
+
+    return f, [(*_pair(), both, 1.0), (*_pair(), both, -1.0), (both, both + 1, both, 1.0)], None
+
+
+@program
+def a_loop_without_steps_leaves_what_another_chose() -> Any:
+    def f(x, y, n, m):
+        a, b, c = x * 2, y, x
+        for _ in range(n):
+            c = a
+        for _ in range(m):
+            b = c
+            c = a * 0.5
+        return b, c
+
+    return f, [(*_pair(), n, m) for n, m in ((0, 0), (0, 1), (2, 0), (1, 1), (2, 3))], None

@@ -23,6 +23,7 @@ class Memory:
         #: Whether what was traced serves one object only, which nothing may keep.
         self.unkept = False
         self.pairs: list[list[Any]] = []  # paths to two objects each that were told apart
+        self.distinct: list[tuple[Any, Any]] = []  # storages of two arrays each of outside, which are not one
         self._seen: dict[int, tuple[Any, Any, Node | None]] = {}  # id -> object, stand-in, first path
         self._originals: dict[int, Any] = {}
         self._objects: dict[type, list[Node]] = {}  # by class the paths to objects, which are all different

@@ -210,6 +210,8 @@ def _unfit(program: Program, call: Call, consts: int) -> Iterator[tuple[str, str
     if call.objects:
         what = ", ".join(call.fixed_name(n) for n in call.kinds)
         yield f"{what} is an object, whose class a file does not have", "give it the arrays that it needs"
+    if program.distinct:
+        yield "it asks which of its inputs are one array", "compare what they hold"
     if DRAWN in program.jaxpr.effects:
         yield "it draws from a generator of random numbers", "draw by keys (`tracejit.random`), or outside"
     if any(n < consts for n in program.written):

@@ -91,6 +91,8 @@ def _unfit(program: Program) -> Iterator[tuple[str, str]]:
         yield f"it keeps state or makes objects ({what})", "return what it changes as arrays and numbers"
     if program.cached:
         yield "it calls functions that cache their results", "call the functions that are cached directly"
+    if program.distinct:
+        yield "it asks which of its inputs are one array", "compare what they hold"
     if DRAWN in program.jaxpr.effects:
         yield "it draws from a generator of random numbers", "draw by keys (`tracejit.random`), or outside"
     for container in kinds(program.out_tree):

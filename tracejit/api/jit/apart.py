@@ -7,10 +7,11 @@ followed as what lives outside is, where that can be (`arguments`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tracejit.api.jit import handed
+from tracejit.errors import UnfollowedError
 from tracejit.frontend.journal import Change
 from tracejit.frontend.paths import ATTR, ITEM, Node
 
@@ -36,6 +37,20 @@ class Apart:
         """What there is to look at in calls with arguments like these; None if nothing is."""
         apart = Apart(changes)
         return apart if apart.nodes and any(True for _ in handed.containers(values)) else None
+
+
+def distinct(told: Iterable[tuple[Any, Any]], places: Mapping[int, Any]) -> list[tuple[int, int]]:
+    """The pairs of a program's inputs, by position, that the function has told apart with `is`: `told` are their
+    storages, `places` the boxes of inputs.
+
+    Raises:
+        UnfollowedError: one is no input, so that nobody would see it at other calls.
+    """
+    at = {id(b.storage): n for n, b in places.items()}
+    pairs = {(at.get(id(a)), at.get(id(b))) for a, b in told}
+    if any(None in pair for pair in pairs):
+        raise UnfollowedError(what="whether two arrays are one", reason="that may differ from call to call")
+    return sorted(pairs)  # type: ignore[arg-type]
 
 
 def _owner(change: Change) -> Node | None:

@@ -236,6 +236,8 @@ class _Writer:
             for m, y in enumerate(values if type(values[n]) is np.ndarray else ()):
                 if m != n and type(y) is np.ndarray and not (m in written and m < n):
                     self.unless(f"not overlap({given[n]}, {given[m]})")
+        for n, m in self.program.distinct:
+            self.unless(f"{given[n]} is not {given[m]}")
 
     # -- results
 

@@ -113,7 +113,8 @@ class Jitted(Attributed):
         call, program, consts = prepared
         if program.leaves_to_python() and self.python.allowed and not is_tracing():
             return self.python.plain(args, kwargs)
-        if program.written and program.is_pythons([*consts, *call.leaves], self.python.allowed):
+        asks = program.written or program.distinct
+        if asks and program.is_pythons([*consts, *call.leaves], self.python.allowed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.python.plain(args, kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(raw_const, consts))):
             return program.bind(consts, call, self.options.inline)

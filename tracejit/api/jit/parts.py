@@ -226,8 +226,11 @@ class Shared:
         steps = self._steps(chain, view)
         if steps is None:
             raise ChosenArrayError()
-        box = self.boxes.get(id(storage))
-        number = self._whole(box, storage) if box is not None and isinstance(storage, Either) else None
+        number = None
+        if isinstance(storage, Either):  # one that is no result itself may be one of several all the same
+            box = self.boxes.get(id(storage))
+            box = Box(storage, (), aval_of(storage.held)) if box is None else box
+            number = self._whole(box, storage)
         return self._part(storage, steps) if number is None else Part(("part", number), steps)
 
     def _chosen(self, x: Box, storage: Either) -> Chosen | None:

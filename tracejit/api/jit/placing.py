@@ -41,3 +41,16 @@ class Needed:
         if strides == self.strides or self.exact:
             return strides == self.strides
         return order_of_strides(strides, np.shape(x)) == order_of_strides(self.strides, np.shape(x))
+
+
+def places_of(boxes: list[Box], held: list[tuple[Any, Box]], consts: list[Any]) -> dict[int, Box]:
+    """What the function had for the program's inputs, by their positions."""
+    position = {id(c): n for n, c in enumerate(consts)}
+    captured = {position[id(raw)]: b for raw, b in held if id(raw) in position}
+    return captured | {len(consts) + n: b for n, b in enumerate(boxes)}
+
+
+def needed(places: dict[int, Box]) -> dict[int, Needed]:
+    """What was asked of how inputs lie in memory."""
+    asked = {n: Needed.of(b.storage) for n, b in places.items() if b.aval.shape}
+    return {n: found for n, found in asked.items() if found is not None}

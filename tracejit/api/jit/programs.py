@@ -28,6 +28,7 @@ from tracejit.frontend.text import observed, warned
 from tracejit.interpreters import jit as native
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
 from tracejit.lazily import LazyModule
+from tracejit.numpy.boxes.either import storages_of
 from tracejit.timeline import span
 from tracejit.tracing import LOCK, Box, to_raw
 
@@ -90,6 +91,7 @@ class Program:
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
         self.needed: dict[int, Needed] = {}  # how inputs have to lie in memory
         self.apart: Apart | None = None  # what must not be among the arguments
+        self.distinct: list[tuple[int, int]] = []  # inputs that must not be one array
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = (
             store is None
@@ -307,7 +309,9 @@ class Program:
     def is_pythons(self, inputs: list[Any], allowed: bool) -> bool:
         """Whether only Python does what is to be seen of writes into these inputs: into memory of several of them,
         or (if it is `allowed`) into read-only arrays, which raises NumPy's exception, that may be caught."""
-        return self.overlaps(inputs) or (allowed and self.read_only(inputs) is not None)
+        if self.overlaps(inputs) or any(_may_be_one(inputs[n], inputs[m]) for n, m in self.distinct):
+            return True
+        return allowed and self.read_only(inputs) is not None
 
     def overlaps(self, inputs: list[Any]) -> bool:
         """Whether an array or box that is written shares memory with another input."""
@@ -356,6 +360,13 @@ def _share(x: Any, y: Any) -> bool:
     if type(x) is Box and type(y) is Box:
         return x.storage is y.storage
     return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
+
+
+def _may_be_one(x: Any, y: Any) -> bool:
+    """Whether two inputs may be one array, not only share memory."""
+    if type(x) is Box and type(y) is Box:
+        return not {id(s) for s in storages_of(x)}.isdisjoint(id(s) for s in storages_of(y))
+    return x is y
 
 
 def write_back(target: Any, raw: Any) -> None:

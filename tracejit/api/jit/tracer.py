@@ -15,10 +15,10 @@ from tracejit.api.assumed import Assumptions
 from tracejit.api.common import name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit import arguments, handed
-from tracejit.api.jit.apart import Apart
+from tracejit.api.jit.apart import Apart, distinct
 from tracejit.api.jit.listed import listed
 from tracejit.api.jit.parts import Shared, placed
-from tracejit.api.jit.placing import Needed, strides_of
+from tracejit.api.jit.placing import needed, places_of, strides_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.sizes import decided_by_sizes, inputs_needed, sizes_needed, structures_needed
@@ -178,7 +178,12 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     )
     _note(program, call, session)
     assumptions.settle(program)
-    program.needed, program.apart = _needed(boxes, capture.held, consts), apart
+    places = places_of(boxes, capture.held, consts)
+    program.needed, program.apart, program.distinct = (
+        needed(places),
+        apart,
+        distinct(session.distinct, places),
+    )
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
 
 
@@ -246,15 +251,6 @@ def _enter_generators(trace: StageTrace, handles: list[Any]) -> None:
         saves = any("error" in e.effects for e in trace.eqns)
         bind(control.generators.ops.enter_op, *handles, saves=saves)
         trace.eqns.insert(0, trace.eqns.pop())
-
-
-def _needed(boxes: list[Box], held: list[tuple[Any, Box]], consts: list[Any]) -> dict[int, Needed]:
-    """What was asked of how the program's inputs lie in memory, by their positions."""
-    position = {id(c): n for n, c in enumerate(consts)}
-    captured = {position[id(raw)]: b for raw, b in held if id(raw) in position}
-    places = captured | {len(consts) + n: b for n, b in enumerate(boxes)}
-    asked = {n: Needed.of(b.storage) for n, b in places.items() if b.aval.shape}
-    return {n: needed for n, needed in asked.items() if needed is not None}
 
 
 def _result(

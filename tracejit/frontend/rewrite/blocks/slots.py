@@ -222,7 +222,9 @@ class _Step:
         own = self.slots.boxes.get(key)
         other = self.slots.boxes[target].storage if isinstance(target, tuple) else target
         changed = other.version > 0 and other.trace is self.frame.trace
-        return changed or (own is not None and (own.storage.version > 0 or id(own.storage) in self.inner))
+        if changed or own is None:
+            return changed
+        return own.storage.version > 0 or id(own.storage) in self.inner or id(own.storage) in self.frame.asked
 
     def _is_inner(self, view: View) -> bool:
         """Whether a view starts at a number of the step, or may do so."""

@@ -152,9 +152,9 @@ class Frame:
     """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
     afterwards. `changed`: the name of a container or object that holds more or less than before. `places`: those
     of other values in containers and objects. `claimed`: storages that were written, by identity; `found`: of arrays
-    that a step has found in names; `listed`: of those that it has put into lists. `growing`: lists,
-    by identity, which may hold more. `turns`: lists of another length than before, as `Containers` has them.
-    `late`: it has changed things of outside that it met first, and is to be staged again."""
+    that a step has found in names; `asked`: of those whose identity was asked for; `listed`: of those that it has put
+    into lists. `growing`: lists, by identity, which may hold more. `turns`: lists of another length than before, as
+    `Containers` has them. `late`: it has changed things of outside that it met first, and is to be staged again."""
 
     def __init__(self, trace: StageTrace, cells: dict[str, Cell], growing: Collection[int] = ()) -> None:
         self.trace = trace
@@ -166,6 +166,7 @@ class Frame:
         self.places: dict[str, Cell] = {}
         self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
         self.found: set[int] = set()
+        self.asked: dict[int, Storage] = {}
         self.listed: dict[int, tuple[Storage, Listed]] = {}
         self.unlisted: dict[int, Listed | None] = {}  # what these were before the block
 

@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import TracerFloatError, TracerIntegerError, UnfollowedError
+from tracejit.errors import TracerFloatError, TracerIntegerError
+from tracejit.frontend.rewrite.blocks import same
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.frontend.rewrite.hooks.branches import ifexp, run_if
 from tracejit.frontend.rewrite.hooks.calls import contains
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.source.matches import is_singleton
-from tracejit.frontend.shadows import behind
-from tracejit.frontend.shadows.classes import users_class
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
-from tracejit.numpy.boxes.either import Either, listed, memories
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.tracing import Box, box
 
@@ -89,18 +87,8 @@ def is_(x: Any, y: Any, negated: bool) -> Any:
     elif is_python(x) and is_python(y):
         found = _number(x) is _number(y)
     else:
-        found = _one_of(x, y)
+        found = _truth_of(same.are_one(x, y))
     return not_(found) if negated else found
-
-
-def _one_of(x: Any, y: Any) -> Any:
-    """Whether two objects are one; each may be one of several."""
-    choices = capturing().choices
-    for a in (x, *(o.container for o in choices.options(x))):
-        for b in (y, *(o.container for o in choices.options(y))):
-            if a is not b:
-                _refuse_given(a, b)
-    return _truth_of(choices.ask(x, y))
 
 
 def _is_singleton(x: Any) -> bool:
@@ -111,54 +99,6 @@ def _is_singleton(x: Any) -> bool:
 def _truth_of(raw: Any) -> Any:
     """A raw truth value as a Python boolean, which may be traced."""
     return box(raw, weak=True) if isinstance(raw, Value) else bool(raw)
-
-
-def _refuse_given(x: Any, y: Any) -> None:
-    """Nothing, unless both are arrays or containers of outside: at another call they may be one. So may arrays that a
-    branch or loop has chosen."""
-    if type(x) is Box and type(y) is Box and _may_be_one(x, y):
-        raise UnfollowedError(
-            what="whether two arrays are one", reason="a branch or loop decides which they are"
-        )
-    boxes = type(x) is Box and type(y) is Box and x.identity is None and y.identity is None
-    given = boxes and x.storage.origin is not None and y.storage.origin is not None
-    if given and x.aval == y.aval:
-        raise UnfollowedError(what="whether two arrays are one", reason="that may differ from call to call")
-    session: Any = capturing()
-    among = frozenset(session.arguments[id(v)] for v in (x, y) if id(v) in session.arguments)
-    if (
-        among
-        and _class_of(x) is _class_of(y)
-        and all(id(v) in session.arguments or session.is_stand_in(v) for v in (x, y))
-    ):
-        error = UnfollowedError(
-            what="whether two containers are one", reason="that may differ from call to call"
-        )
-        error.arguments = among
-        raise error
-    if type(x) is not Box:
-        session.told_apart(x, y)
-
-
-def _class_of(x: Any) -> type:
-    """The user's class of an object, or of what stands for it."""
-    return type(behind.state_of(x).original) if behind.is_shadow(x) else users_class(type(x))
-
-
-def _may_be_one(x: Box, y: Box) -> bool:
-    """Whether one of two arrays is chosen by the program, possibly to be the other."""
-    if listed(x) is not None and listed(y) is not None:
-        return True
-    if not isinstance(x.storage, Either) and not isinstance(y.storage, Either):
-        return False
-    if x.scalar or y.scalar or (x.identity is not None and y.identity is not None):
-        return False
-    for view, other in ((x, y), (y, x)):
-        if view.identity is not None:
-            owners = other.storage.alive() if isinstance(other.storage, Either) else ()
-            return any(o.chain is None or o.identity is view.identity for o in owners)
-    storages = {id(s) for s, _ in memories(x)}
-    return any(id(s) in storages for s, _ in memories(y))
 
 
 def _number(x: Any) -> Any:
