@@ -618,3 +618,15 @@ def the_first_is_written_where_it_may_be_taken(y, t):
         t -= 1
     z[0] = 7.0
     return np.array(ys)
+
+
+@of_arrays
+def the_first_has_a_name_and_may_be_taken(y, t):
+    z = y + 1
+    ys = [z]
+    while t > 0:
+        if t % 2 > 1:
+            ys.pop()
+        ys.append(y * t)
+        t -= 1
+    return ys, z

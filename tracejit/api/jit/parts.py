@@ -131,7 +131,8 @@ class Shared:
         """Whether a result that has to do with a list is sure to be no other result, or one that is known."""
         others = self.lists[id(mark.rows), False] - (mark.role != "head")
         others += self.lists[id(mark.rows), True] if mark.role == "item" else 0
-        return mark.role == "head" or (not others and mark.rows.are_new(mark.role))
+        known = mark.role == "head" and not mark.rows.lost
+        return known or (not others and mark.rows.are_new(mark.role))
 
     def _view(self, x: Box) -> Part | None:
         base = self.visible.get(id(x.storage))

@@ -217,6 +217,7 @@ class Columns:
         for row in map(tree.leaves, head):
             for x, rows in zip(row, self.tj_rows_of, strict=True):
                 if rows is not None:
+                    rows.lost = True
                     rows.apart &= rows.begun == "own"
                     for s in storages_of(x):
                         marks.note(s, Listed(rows, "given"))

@@ -230,12 +230,13 @@ def owner_of(
 
 class Rows:
     """The arrays of one list. `apart`: each item is sure to be an array of its own, which no other item is, but for
-    those that the list begins with; `begun`: there are such, which are its "own" ones, or others' too."""
+    those that the list begins with; `begun`: there are such, which are its "own" ones, or others' too; `lost`: some
+    block takes these out or moves them, so that nobody knows which items they are."""
 
-    __slots__ = ("apart", "begun")
+    __slots__ = ("apart", "begun", "lost")
 
     def __init__(self) -> None:
-        self.apart, self.begun = True, ""
+        self.apart, self.begun, self.lost = True, "", False
 
     def are_new(self, role: str) -> bool:
         """Whether a result in this role is sure to be no other array."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import TracerFloatError, TracerIntegerError
-from tracejit.frontend.rewrite.blocks import same
+from tracejit.frontend.rewrite import same
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.frontend.rewrite.hooks.branches import ifexp, run_if
