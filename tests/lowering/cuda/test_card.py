@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.lowering.cuda.lowering import lowered
-from tracejit.errors import DeviceMemoryError, LaunchError
+from tracejit.errors import DeviceMemoryError, LaunchError, NoDeviceError
 from tracejit.lowering.cuda import card
 from tracejit.lowering.cuda.emulated import Emulated
 from tracejit.lowering.cuda.libs import emulated_blas, operations
@@ -273,6 +273,32 @@ def test_errors_are_ours_and_the_program_works_afterwards(driver: Driver) -> Non
     np.testing.assert_array_equal(program(on.array(X))[0].view, X + 1)
     with pytest.raises(DeviceMemoryError, match="no room for 10000000000 bytes: 123 are free"):
         on.memory(10**10)
+
+
+def _raised(error: Exception) -> Any:
+    def count() -> int:
+        raise error
+
+    return count
+
+
+@pytest.mark.parametrize(
+    ("count", "cc", "said"),
+    [
+        (_raised(ImportError("libcuda.so.1: no such file")), "90", r"CuPy can't be imported \(libcuda.so.1"),
+        (_raised(CUDARuntimeError("cudaErrorInsufficientDriver")), "90", "the driver says: cudaErrorInsuff"),
+        (lambda: 1, "90", "no device 'cuda:1': there are 1 cards"),
+        (lambda: 2, "70", r"compute capability is \(7, 0\), and \(7, 5\) is the oldest"),
+    ],
+)
+def test_cards_that_are_not_there_say_why(driver: Driver, count: Any, cc: str, said: str) -> None:
+    was, there = card.cupy.cuda.runtime.getDeviceCount, card.cupy.cuda
+    there.runtime.getDeviceCount, there.Device.compute_capability = count, cc
+    with pytest.raises(NoDeviceError, match=said):
+        OnStandIn(1)
+    there.runtime.getDeviceCount, there.Device.compute_capability = was, "90"
+    _, (got,) = run(lambda x: x + 1, X)
+    np.testing.assert_array_equal(got, X + 1)
 
 
 def test_the_table_is_written_for_each_run(driver: Driver) -> None:
