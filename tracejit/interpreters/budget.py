@@ -16,6 +16,8 @@ from tracejit.errors import CompileBudgetError
 
 #: Seconds after which it is told that tracing goes on.
 _PATIENCE = 5.0
+#: Seconds without a look at the time after which a step has one.
+_LONG = 0.05
 
 
 class _Thread(threading.local):
@@ -23,6 +25,7 @@ class _Thread(threading.local):
     started: float | None = None  # of what has not been told about yet
     deadline: float | None = None
     steps = 0
+    looked = 0.0  # when `step` did last
 
 
 _thread = _Thread()
@@ -63,10 +66,12 @@ def check(doing: str, rest: Callable[[], Any] | None = None) -> None:
 
 
 def step() -> None:
-    """A step of a loop that Python makes while it traces: it looks at the time now and then. Loops that compute with
-    known numbers only record nothing, which would look."""
+    """A step of a loop that Python makes while it traces: it looks at the time now and then, always after steps that
+    take long. Loops that compute with known numbers only record nothing, which would look."""
     _thread.steps += 1
-    if not _thread.steps % 32:
+    now = time.monotonic()  # costs less than the time of a thread
+    if not _thread.steps % 32 or now > _thread.looked + _LONG:
+        _thread.looked = now
         check("tracing it")
 
 

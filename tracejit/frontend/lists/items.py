@@ -65,7 +65,11 @@ def items_of(x: Any) -> Items | None:
 def common(xs: Iterable[Any]) -> Items | None:
     """What all of `xs` are; None if there are none, or they are not alike."""
     found: Items | None = None
+    before: type | None = None
     for x in xs:
+        if type(x) is before:  # of all numbers of this class the same is known
+            continue
+        before = type(x) if type(x) is bool or type(x) is float else None
         mine = items_of(x)
         found = mine if found is None or mine is None else found.joined(mine)
         if found is None:

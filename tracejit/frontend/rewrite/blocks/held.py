@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import collections
 import io
+import operator
 import types
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
@@ -21,6 +22,8 @@ from tracejit.tracing import Box
 #: Classes of containers, whose own methods read and refill those that derive from them.
 _CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
 _BYTES = (bytearray, array.array)
+#: What many large lists hold, by identity: a metaclass may not let its classes be hashed.
+_ATOMS = frozenset(map(id, (bool, int, float, complex, str, Box)))
 #: Containers and objects are looked into so deep, for what a block changed in them; for iterators less, which many
 #: objects hold that have nothing to do with it.
 DEPTH = 8
@@ -141,11 +144,13 @@ class Held:
         )
 
     def values(self, name: str) -> Iterator[tuple[str, Any]]:
-        """What it holds, with names."""
+        """What it holds, with names; numbers and texts among the items, which can't change, are left out."""
         if isinstance(self.items, dict):
             yield from ((f"{name}[{k!r}]", y) for k, y in self.items.items())
         else:
-            yield from _numbered(name, self.items or ())
+            yield from (
+                (f"{name}[{n}]", y) for n, y in enumerate(self.items or ()) if id(type(y)) not in _ATOMS
+            )
         yield from ((f"{name}.{k}", y) for k, y in (self.names or {}).items())
         yield from ((f"{name}.{d.__name__}", y) for d, y in self.slots.items())
         yield from ((name, y) for y in self.cell)
@@ -295,4 +300,4 @@ def _identical(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, dict):
         return list(a) == list(b) and all(a[k] is b[k] for k in b)
-    return all(x is y for x, y in zip(a, b, strict=True))
+    return all(map(operator.is_, a, b))
