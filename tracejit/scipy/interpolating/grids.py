@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,16 @@ import numpy as np
 from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, placed, refuse, require
-from tracejit.scipy.interpolating.splines import make_interp_spline
+from tracejit.scipy.interpolating.piecewise import pchip_slopes
+from tracejit.scipy.interpolating.splines import basis, knots_of, make_interp_spline, slope_of, value_at
 
 _DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
+#: Methods of grids -> degrees of splines.
+_SPLINES = {
+    f"{name}{legacy}": k
+    for name, k in (("slinear", 1), ("cubic", 3), ("quintic", 5))
+    for legacy in ("", "_legacy")
+}
 _STEPS = ("nearest", "nearest-up", "previous", "next")
 
 
@@ -98,7 +106,8 @@ def _is_nan(x: Any) -> bool:
 
 
 class RegularGridInterpolator(metaclass=Like):
-    """A function through values on a grid of any number of dimensions, "linear" or "nearest"."""
+    """A function through values on a grid of any number of dimensions: "linear", "nearest", a spline ("slinear",
+    "cubic", "quintic") or "pchip". Splines are solved for exactly, whatever `solver` says."""
 
     def __init__(
         self,
@@ -129,9 +138,9 @@ class RegularGridInterpolator(metaclass=Like):
         """The values at the points `xi`, shape (..., number of dimensions)."""
         method = self.method if method is None else method
         _check_method("RegularGridInterpolator", method)
-        if nu is not None:
-            refuse("RegularGridInterpolator", "nu")
         d = len(self.grid)
+        if nu is not None and (method not in _SPLINES or len(nu) != d):
+            raise ValueError("Derivatives `nu` are for splines, one for each dimension")
         at = _points(xi, d)
         p = at.reshape(-1, d)
         inside = tnp.ones(p.shape[0], bool)
@@ -140,10 +149,58 @@ class RegularGridInterpolator(metaclass=Like):
         known = inside | tnp.any(tnp.isnan(p), axis=1)
         if self.bounds_error:
             require(tnp.all(known), "One of the requested xi is out of bounds")
-        out = self._corners(p, method == "nearest")
+        out = self._values(p, method, nu)
         if not self.bounds_error and self.fill_value is not None:
             out = tnp.where(known.reshape(-1, *[1] * (out.ndim - 1)), out, self.fill_value)
         return out.reshape(*at.shape[:-1], *self.values.shape[d:])
+
+    def _values(self, p: Any, method: str, nu: Any) -> Any:
+        k = _SPLINES.get(method, 3 if method == "pchip" else 1)
+        for n, g in enumerate(self.grid if method not in ("linear", "nearest") else ()):
+            if g.size <= k:
+                raise ValueError(
+                    f"There are {g.size} points in dimension {n}, but method {method} requires at least {k + 1} points "
+                    "per dimension."
+                )
+        if method in _SPLINES:
+            return self._splines(p, k, nu)
+        return self._monotone(p) if method == "pchip" else self._corners(p, method == "nearest")
+
+    def _splines(self, p: Any, k: int, nu: Any) -> Any:
+        """The values of the tensor product of splines, as sums of the data with weights for each dimension."""
+        out = None
+        for n, g in enumerate(self.grid):
+            t, c, degree = knots_of(g, k), tnp.eye(g.size), k
+            matrix = basis(t, k, g)
+            for _ in range(0 if nu is None else operator.index(nu[n])):
+                t, c, degree = slope_of(t, c, degree)
+            rows = value_at(t, c, degree, p[:, n]) if degree >= 0 else tnp.zeros((p.shape[0], g.size))
+            weights = tnp.linalg.solve(matrix.T, rows.T).T
+            if out is None:
+                out = tnp.tensordot(weights, self.values, 1)
+            else:
+                out = tnp.sum(weights.reshape(*weights.shape, *[1] * (out.ndim - 2)) * out, axis=1)
+        return out
+
+    def _monotone(self, p: Any) -> Any:
+        """PCHIP along the last dimension of the grid, along the one before it of what that gives, and so on."""
+        d, at = len(self.grid), np.arange(p.shape[0])
+        out = self.values[None]
+        for n in range(d - 1, -1, -1):
+            y = tnp.moveaxis(out, n + 1, 0)
+            x = self.grid[n]
+            h = tnp.diff(x).reshape(-1, *[1] * (y.ndim - 1))
+            slopes = pchip_slopes(h, y)
+            i = tnp.searchsorted(lax.stop_gradient(x), lax.stop_gradient(p[:, n]), "right") - 1
+            i = tnp.clip(i, 0, x.size - 2)
+            row = at if y.shape[1] > 1 or p.shape[0] == 1 else 0 * at
+            width = (x[i + 1] - x[i]).reshape(-1, *[1] * (y.ndim - 2))
+            s = (p[:, n] - x[i]).reshape(-1, *[1] * (y.ndim - 2))
+            low, first, last = y[i, row], slopes[i, row], slopes[i + 1, row]
+            slope = (y[i + 1, row] - low) / width
+            bend = (first + last - 2 * slope) / width
+            out = ((bend / width * s + (slope - first) / width - bend) * s + first) * s + low
+        return out
 
     def _corners(self, p: Any, nearest: bool) -> Any:
         """The sum over the corners of the cells that the points `p` lie in."""
@@ -173,8 +230,8 @@ class RegularGridInterpolator(metaclass=Like):
 
 
 def _check_method(function: str, method: Any) -> None:
-    if method not in ("linear", "nearest"):
-        refuse(function, f"method={method!r}", 'use "linear" or "nearest"')
+    if method not in ("linear", "nearest", "pchip", *_SPLINES):
+        refuse(function, f"method={method!r}", 'use "linear" or "cubic"')
 
 
 def _points(xi: Any, d: int) -> Any:

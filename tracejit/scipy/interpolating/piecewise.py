@@ -252,10 +252,11 @@ class PchipInterpolator(CubicHermiteSpline):
         x, h, y = _data(x, y, axis)
         if y.dtype.kind == "c":
             raise ValueError("`PchipInterpolator` only works with real values for `y`.")
-        self._hermite(x, h, y, _pchip_slopes(h, y), axis % y.ndim, extrapolate)
+        self._hermite(x, h, y, pchip_slopes(h, y), axis % y.ndim, extrapolate)
 
 
-def _pchip_slopes(h: Any, y: Any) -> Any:
+def pchip_slopes(h: Any, y: Any) -> Any:
+    """The slopes of the monotone interpolant of `y` along its first axis, with the distances `h` of its points."""
     d = tnp.diff(y, axis=0) / h
     if y.shape[0] == 2:
         return tnp.concatenate([d, d])

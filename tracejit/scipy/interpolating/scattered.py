@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import lax
 from tracejit import numpy as tnp
+from tracejit.ir.avals import Aval
+from tracejit.ops._lazy import scipy_module
+from tracejit.scipy import solving
 from tracejit.scipy.hosting.likeness import Like, as_array, floats, placed, refuse, require
 
 
@@ -121,7 +125,10 @@ _WITHOUT_SCALE = ("linear", "thin_plate_spline", "cubic", "quintic")
 
 
 class RBFInterpolator(metaclass=Like):
-    """Radial basis functions and a polynomial through the values `d` at the points `y`, shape (points, dimensions)."""
+    """Radial basis functions and a polynomial through the values `d` at the points `y`, shape (points, dimensions).
+    With `neighbors`, only the nearest of them count."""
+
+    near: Any = None
 
     def __init__(
         self,
@@ -133,8 +140,6 @@ class RBFInterpolator(metaclass=Like):
         epsilon: Any = None,
         degree: Any = None,
     ) -> None:
-        if neighbors is not None:
-            refuse("RBFInterpolator", "neighbors")
         if kernel.lower() not in _KERNELS:
             raise ValueError(f"`kernel` must be one of {set(_KERNELS)}.")
         self.function, least = _KERNELS[kernel.lower()]
@@ -147,6 +152,10 @@ class RBFInterpolator(metaclass=Like):
         n, dims = self.y.shape
         if d.shape[0] != n:
             raise ValueError(f"Expected the first axis of `d` to have length {n}.")
+        if neighbors is not None:
+            count = min(int(neighbors), n)
+            smooth = tnp.broadcast_to(tnp.asarray(smoothing).astype(float), (n,))
+            self.near = count, d, smooth, (kernel, epsilon, degree)
         degree = max(least, 0) if degree is None else int(degree)
         # Exponents of the monomials up to the degree.
         self.powers = [p for p in itertools.product(range(degree + 1), repeat=dims) if sum(p) <= degree]
@@ -154,6 +163,12 @@ class RBFInterpolator(metaclass=Like):
             raise ValueError(
                 f"At least {len(self.powers)} data points are required when `degree` is {degree}."
             )
+        if self.near is not None:
+            if len(self.powers) > self.near[0]:
+                raise ValueError(
+                    f"At least {len(self.powers)} neighbors are required when `degree` is {degree}."
+                )
+            return
         low, high = tnp.min(self.y, axis=0), tnp.max(self.y, axis=0)
         half = (high - low) / 2
         self.shift, self.scale = (high + low) / 2, tnp.where(half == 0, 1.0, half)
@@ -191,5 +206,24 @@ class RBFInterpolator(metaclass=Like):
         x = tnp.asarray(x).astype(float)
         if x.ndim != 2 or x.shape[1] != self.y.shape[1]:
             raise ValueError(f"Expected `x` to be a 2-dimensional array with {self.y.shape[1]} columns.")
+        if self.near is not None:
+            return self._of_neighbours(x)
         rows = tnp.concatenate([self._kernel(x), self._monomials(x)], axis=1)
         return (rows @ self.weights).reshape(x.shape[0], *self.tail)
+
+    def _of_neighbours(self, x: Any) -> Any:
+        """For each point the interpolant of its nearest data."""
+        count, d, smoothing, options = self.near
+
+        def host(_: Any, y: Any, x: Any) -> list[Any]:
+            return [scipy_module("spatial").KDTree(y).query(x, count)[1].reshape(len(x), count)]
+
+        results = [Aval((x.shape[0], count), np.dtype(np.int64))]
+        (places,) = solving.host_call(host, [], results, *lax.stop_gradient((self.y, x)))
+
+        def one(_: Any, given: Any) -> tuple[Any, Any]:
+            i, point = given
+            made = RBFInterpolator(self.y[i], d[i], None, smoothing[i], *options)
+            return None, made(point[None])[0]
+
+        return lax.scan(one, None, (places, x))[1]
