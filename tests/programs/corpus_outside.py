@@ -119,6 +119,21 @@ def a_mapped_file_of_outside() -> Any:
 
 
 @program
+def an_array_is_asked_whether_it_is_a_mapped_file() -> Any:
+    path = Path(_folder()) / "asked"
+    np.arange(6.0).tofile(path)
+    held = np.memmap(path, float, "r+")
+
+    def f(x):
+        x[0] += 1.0
+        if hasattr(x, "flush"):
+            x.flush()
+        return x * 2, getattr(x, "mode", "none"), getattr(held, "offset", -1)
+
+    return f, [(held,), (np.arange(6.0),), (held,)], lambda: np.fromfile(path)
+
+
+@program
 def a_file_of_matlab() -> Any:
     return _changed(_matrix, lambda path: loadmat(path, appendmat=False)["a"])
 

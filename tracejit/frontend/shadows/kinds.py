@@ -38,7 +38,7 @@ from tracejit.frontend.text.deferred import Text, known
 from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
-from tracejit.numpy.boxes.pythons import BINARY, has_numbers, lacks
+from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, lacks
 from tracejit.numpy.scalars import converter
 from tracejit.tracing import Box
 
@@ -162,6 +162,8 @@ def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
     stands = type(x) in (Box, Text, growing.Growing) or isinstance(x, (Columns, StandIn))
     stands = stands or hasattr(type(x), "tj_example")
+    if type(x) is Box:
+        in_file(x, name)
     return builtins.hasattr(example(x) if stands else held(x), name)
 
 

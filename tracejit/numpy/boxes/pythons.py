@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import UnknownMemberError, is_internal
+from tracejit.errors import UnfollowedError, UnknownMemberError, is_internal
 from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_name, class_of, no_attribute
 from tracejit.numpy.boxes.members import member
-from tracejit.tracing import Box, current_trace
+from tracejit.tracing import Box, caller, current_trace
 
 _missing = Box.__getattr__
+#: What arrays in files (`np.memmap`) have, which are traced as any other array.
+_OF_FILES = frozenset(("filename", "flush", "mode", "offset"))
 _weak: Any = Box.__dict__["weak"]
 _internal = functools.lru_cache(maxsize=4096)(is_internal)
 
@@ -115,6 +117,10 @@ def _of_number(x: Box, name: str) -> Any:
     own = vars(Box).get(name)
     if isinstance(own, OfArrays) and own.is_absent(x, frame):
         raise no_attribute(x, name)
+    if name in _OF_FILES and class_of(x) is np.ndarray and caller.does_over():
+        raise UnfollowedError(
+            what=f"`{name}` of an array", reason="arrays in files have it, and are arrays here"
+        )
     if (
         name not in vars(Box)
         and not _internal(frame.f_code.co_filename)
@@ -122,6 +128,14 @@ def _of_number(x: Box, name: str) -> Any:
     ):
         raise UnknownMemberError(name=name, aval=str(x.aval))
     return _missing(x, name)
+
+
+def in_file(x: Box, name: str) -> None:
+    """Leave an attribute to Python that an array has if it is in a file."""
+    if name in _OF_FILES and class_of(x) is np.ndarray and caller.does_over():
+        raise UnfollowedError(
+            what=f"`{name}` of an array", reason="arrays in files have it, and are arrays here"
+        )
 
 
 def _is_refused(x: Box, name: str, code: types.CodeType) -> bool:
