@@ -17,6 +17,7 @@ from tests.fuzz.grammar import program
 from tests.lowering.cuda.lowering import SETTING
 from tests.test_rules import ALL, lifted
 from tracejit import tree
+from tracejit.lowering.cuda import graphs
 from tracejit.lowering.cuda.libs import functions
 from tracejit.lowering.emit import libraries
 
@@ -112,3 +113,19 @@ def test_programs_by_libraries(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         f = tj.jit(p.f, static_argnums=p.static, device="cuda", fallback=True)
         for _ in range(2):
             equal(f(*copy.deepcopy(args)), want, max(p.tolerance, 1e-9))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_programs_by_graphs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every launch in a graph, also of a few; called until arrays lie where they lay."""
+    monkeypatch.setattr(graphs, "FEWEST", 1)
+    p = PROGRAMS[name]
+    args = p.make(np.random.default_rng(0), p.size)
+    with of_small_arrays(), tj.config.override(cuda=SETTING), np.errstate(all="ignore"):
+        plain = tj.jit(p.f, static_argnums=p.static, fallback=True)
+        f = tj.jit(p.f, static_argnums=p.static, device="cuda", fallback=True)
+        for _ in range(5):
+            ours, theirs = copy.deepcopy(args), copy.deepcopy(args)
+            equal(f(*ours), plain(*theirs), p.tolerance)
+            equal(ours, theirs, p.tolerance)
