@@ -47,7 +47,7 @@ def heat(x: Any) -> Any:
     return tj.lax.fori_loop(0, 4, step, x)
 
 
-@pytest.mark.parametrize("shape", [(130, 130), (131, 195), (258, 66), (18, 2000), (1100, 18), (300, 70)])
+@pytest.mark.parametrize("shape", [(131, 195), (258, 66), (1100, 18)])
 def test_five_points_of_all_sizes(shape: tuple[int, int]) -> None:
     x = some(*shape)
     assert has_tiles(five, x)
@@ -71,7 +71,13 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+#: Cases of which the others have all that is new.
+ALIKE = ("without the middle", "backwards", "transposed", "corners of a cube", "two arrays")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.exhaustive] * (n in ALIKE)) for n in CASES]
+)
 def test_what_is_read(name: str) -> None:
     f, shape = CASES[name]
     check(f, some(*shape))
@@ -94,7 +100,7 @@ def test_loops_whose_arrays_take_turns() -> None:
         np.testing.assert_array_equal(tj.device_get(tj.jit(heat, device="cuda", fallback=False)(x)), want)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int16, np.bool_])
+@pytest.mark.parametrize("dtype", [np.float16, np.bool_])
 def test_all_dtypes(dtype: Any) -> None:
     def f(x: Any) -> Any:
         return np.where(x[1:-1, 1:-1] != 0, x[:-2, 1:-1] | x[1:-1, 2:] if dtype is np.bool_ else
