@@ -98,3 +98,15 @@ def test_derivatives_of_joined_and_repeated_arrays() -> None:
         tangent = np.arange(5.0)
         got = tj.jit(lambda x, f=f, t=tangent: tj.jvp(f, (x,), (t,))[1])(X)
         np.testing.assert_allclose(got, tj.grad(f)(X) @ tangent, rtol=1e-12)
+
+
+def test_numbers_up_to_a_length_are_not_the_length() -> None:
+    """A number that is repeated everywhere is read as one; the length of `arange(n)` is no such number."""
+
+    def f(x: np.ndarray) -> tuple[Any, ...]:
+        n = len(x[x > 0])
+        return np.arange(n) == np.zeros(n, int), np.arange(n) + np.ones(n, int), np.eye(n, 1), np.eye(1, n)
+
+    x = np.array([1.0, -1.0, 2.0, 3.0])
+    for got, want in zip(tj.jit(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
+from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, effects_of
 from tracejit.ir.kernel import CondRegion, Pointwise, Pull, Repeat
 from tracejit.ir.primitive import Sentinel
@@ -139,9 +140,14 @@ def _repeated(a: Atom, makers: Makers) -> Atom:
         and not maker.effects
     ):
         if not maker.invars[0].aval.shape:
-            return maker.invars[0]
+            return a if _is_size(maker.invars[0], maker.outvars[0]) else maker.invars[0]
         maker = makers.get(maker.invars[0])
     return a
+
+
+def _is_size(number: Atom, out: Var) -> bool:
+    """Whether `out` is made of its own length (as `arange` is), which is none of its elements."""
+    return any(isinstance(d, Dim) and d.var is number for d in out.aval.shape)
 
 
 def chosen_branch(eqn: Eqn) -> Jaxpr:
