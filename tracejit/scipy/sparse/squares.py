@@ -6,6 +6,7 @@ matrix of full rank; their equations are solved by conjugate gradients.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -73,11 +74,10 @@ def _least(name: str) -> None:
     whole, others, numpys = _RESULTS[name]
 
     def call(A: Any, b: Any, damp: Any = 0.0, *args: Any, **options: Any) -> Any:
-        if args:
-            remedy = "give them by their names"
-            raise SolverOptionError(
-                function=f"scipy.sparse.linalg.{name}", problem="options by position", remedy=remedy
-            )
+        taken = list(inspect.signature(getattr(scipy_module("sparse.linalg"), name)).parameters)[3:]
+        if len(args) > len(taken):
+            raise TypeError(f"{name}() takes at most {len(taken) + 3} arguments")
+        options = dict(**dict(zip(taken, args, strict=False)), **options)
         for option in ("show", "calc_var"):
             if options.pop(option, False):
                 raise SolverOptionError(
