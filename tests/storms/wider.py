@@ -628,6 +628,71 @@ TEXT = Part(
     [(0.8, "<+my_str> = <str>"), (0.5, "<@my_str> += <str>"), (0.4, "<@my_str> = f'{<float>:.1f} {<str>}'")],
 )
 
+#: Objects in lists, tuples and dicts, which are replaced, exchanged and compared: which object is which.
+SHARING = Part(
+    {
+        "nest": [
+            "[<thing>, <thing>]",
+            "<nest>[::-1]",
+            "list(<nest>)",
+            "<duo>[1]",
+            "<roll>['m']",
+            "<nest> if <bool> else <nest>",
+        ],
+        "duo": ["(<thing>, <nest>)", "<duo> if <bool> else <duo>"],
+        "roll": ["{'k': <thing>, 'm': <nest>}", "dict(<roll>)"],
+        "thing": ["<nest>[<int> % 2]", "<nest>[0]", "<duo>[0]", "<roll>['k']"],
+        "bool": [
+            "<nest>[0] is <nest>[1]",
+            "<nest>[<int> % 2] is <thing>",
+            "<nest> is <nest>",
+            "<duo>[0] is <thing>",
+            "<duo> is <duo>",
+            "<thing>.w is <vec>",
+            "<thing>.w is <thing>.w",
+            "<roll>['m'] is <nest>",
+            "<thing> is not <thing>",
+        ],
+        "float": [
+            "<nest>[<int> % 2].v",
+            "sum(q.v for q in <nest>)",
+            "<duo>[0].v",
+            "<vec>[<int> % 5:].mean()",
+        ],
+        "vec": ["<nest>[0].w", "<thing>.w[::-1]", "<duo>[0].w * <float>"],
+    },
+    {
+        "nest": ["[Thing(0.5, 1), Thing(1.5, 2)]"],
+        "duo": ["(Thing(0.5, 1), [Thing(1.5, 2), Thing(2.5, 3)])"],
+        "roll": ["{'k': Thing(0.5, 1), 'm': [Thing(1.5, 2), Thing(2.5, 3)]}"],
+    },
+    [
+        (2.0, "<+my_nest> = <nest>"),
+        (1.0, "<+my_duo> = <duo>"),
+        (0.8, "<+my_roll> = <roll>"),
+        (1.0, "<@my_nest>[<int> % 2] = <thing>"),
+        (0.6, "<@my_nest>[0] = <thing>"),
+        (0.5, "<@my_nest>.reverse()"),
+        (0.6, "<@my_nest> = <nest>"),
+        (0.6, "<@my_nest>[0].v += <float>"),
+        (0.5, "<@my_nest>[1].w[<index>] = <float>"),
+        (0.5, "<@my_roll>['k'] = <thing>"),
+        (0.4, "<@my_roll>['m'] = <nest>"),
+        (0.8, "<@my_thing> = <thing>"),
+        (0.4, "<@my_thing:a>, <@my_thing:b> = <$b>, <$a>"),
+        (0.6, "<@my_thing>.w = <@my_vec>"),
+        (0.5, "<@my_thing>.w = <@my_vec>[::-1]"),
+        (0.5, "<@my_thing>.w = <vec>[1:]"),
+        (0.6, "if <bool>:\n    <@my_thing>.w = <@my_vec>[::-1]"),
+        (0.6, "if <bool>:\n    <@my_thing> = <thing>\nelse:\n    <@my_thing>.v = <float>"),
+        (0.6, "if <bool>:\n    <@my_nest:h> = [<thing>, <thing>]\nelse:\n    <$h>[0] = <thing>"),
+        (0.4, "<+my_nest:h> = []\nfor <+my_float:q> in <vec>:\n    <$h>.append(Thing(<$q>, 1))"),
+        (0.4, "<+my_vec:a> = <@my_vec>\nif <bool>:\n    <$a> = <$a>[::-1]\n<$a>[0] += <float>"),
+        (0.3, "if <thing> is <thing>:\n    <block>\nelse:\n    <block>"),
+        (0.3, "for <+thing:t> in <nest>:\n    <$t>.v += <float>\n    <loop>"),
+    ],
+)
+
 PARTS = {
     "classes": (0.3, CLASSES),
     "functions": (0.3, FUNCTIONS),
@@ -637,6 +702,7 @@ PARTS = {
     "flow": (0.4, FLOW),
     "big": (0.12, BIG),
     "text": (0.06, TEXT),
+    "sharing": (0.25, SHARING),
 }
 
 
