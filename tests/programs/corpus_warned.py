@@ -123,3 +123,30 @@ _of_odd_arguments("histograms_of_truths", lambda x: np.histogram(x, 2), X > 0, T
 _of_odd_arguments("roots_of_a_number", np.poly, 2.5, np.array(2), X)
 _of_odd_arguments("derivative_of_a_matrix", np.polyder, np.ones((2, 2)), X)
 _of_odd_arguments("shifts_of_a_number", np.fft.fftshift, 2.5, np.array(2.5), X)
+
+
+EMPTY = [(np.arange(3.0), 1), (np.arange(3.0), 3), (np.arange(3.0), 0)]
+
+
+@program
+def means_of_parts_that_turn_out_empty():
+    def f(x, n):
+        return x[n:].mean(), np.average(x[n:])
+
+    return f, EMPTY, None
+
+
+@program
+def spreads_of_parts_that_turn_out_empty():
+    def f(x, n):
+        return x[x > n].std(), np.var(x[n:], ddof=1)
+
+    return f, EMPTY, None
+
+
+@program
+def means_of_what_is_never_nan():
+    def f(x, n):
+        return np.nanmean(x * (np.nan if n == 3 else 1.0)), np.mean(x, where=x > n)
+
+    return f, EMPTY, None

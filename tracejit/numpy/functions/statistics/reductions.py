@@ -12,7 +12,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError, UnsupportedFunctionError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.boxes.masking.calls import require_some, worst
+from tracejit.numpy.boxes.masking.calls import or_warned, require_some, worst
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.elementwise import TABLE, truth
 from tracejit.numpy.operands import as_asked, cast, convert, dtype_of, elements, filled, raw, shape_of
@@ -220,7 +220,7 @@ def inexact_dtype(d: np.dtype) -> np.dtype:
 def mean_of(x: Any, axes: Axes, where: Any) -> Any:
     """The raw mean of an inexact raw value, the axes kept."""
     total = keep(ops.reduce.reduce_sum(mask_with(x, where, 0), axes=axes) if axes else x, axes, True)
-    return divided(total, keep_count(count_of(shape_of(x), axes, where), axes))
+    return divided(total, keep_count(or_warned(count_of(shape_of(x), axes, where), 0), axes))
 
 
 def keep_count(n: Any, axes: Axes) -> Any:
@@ -262,7 +262,7 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: An
     center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
     total = ops.reduce.reduce_sum(mask_with(squared(d), where, 0), axes=axes) if axes else squared(d)
-    n = count_of(shape, axes, where)
+    n = or_warned(count_of(shape, axes, where), ddof)
     n = max(n - ddof, 0) if type(n) is int else ops.arithmetic.maximum(
         ops.arithmetic.sub(cast(n, dtype_of(total)), dtype_of(total).type(ddof)), dtype_of(total).type(0)
     )  # fmt: skip
