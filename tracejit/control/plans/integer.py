@@ -127,9 +127,8 @@ class _Programme:
             for t in range(end.get(n, -1) + 1):
                 self.add(0, (self.alive[t, n], 1), (self.again[t, n], -1))
                 self.add(0, (self.alive[t, n], 1), (self.kept.get(n), -1))
-            for m in nodes[
-                n
-            ].needs:  # m has to be there until n is computed; until n is read, if that is light
+            # m has to be there until n is computed; until n is read, if that is light
+            for m in nodes[n].needs:
                 for t in range(last + 1):
                     before = self.again.get((t - 1, n))
                     for there in (self.again[t, m], self.kept.get(m)):
