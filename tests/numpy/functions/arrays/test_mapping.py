@@ -104,8 +104,7 @@ def test_python_branches_run_one_by_one_while_values_are_known() -> None:
     g = lambda x: np.apply_along_axis(lambda r: r.sum() if r[0] > 0 else r.prod(), 1, x)
     np.testing.assert_allclose(tj.jvp(g, (A,), (A,))[0], g(A))
     np.testing.assert_allclose(tj.jit(f)(A), f(A))  # the branch is one of the program
-    with pytest.raises(TracejitError):
-        tj.vmap(f)(A)
+    np.testing.assert_allclose(tj.vmap(f)(A), f(A))  # compiled, since Python has many values there
 
 
 def test_refusals() -> None:
