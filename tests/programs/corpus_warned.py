@@ -150,3 +150,21 @@ def means_of_what_is_never_nan():
         return np.nanmean(x * (np.nan if n == 3 else 1.0)), np.mean(x, where=x > n)
 
     return f, EMPTY, None
+
+
+@program
+def middles_of_parts_that_turn_out_empty():
+    def f(x, n):
+        return np.median(x[n:]), np.median(x[x > n])
+
+    return f, EMPTY, None
+
+
+@program
+def what_is_not_nan_in_rows_where_all_turn_out_to_be():
+    def f(x, n):
+        rows = np.stack([x, x * (np.nan if n == 3 else 1.0)])
+        extremes = np.nanmax(rows[1]), np.nanmin(rows, axis=1), np.nanmin(rows)
+        return extremes, np.nanmedian(rows, axis=1), np.nanpercentile(rows, 30.0, axis=1)
+
+    return f, EMPTY, None

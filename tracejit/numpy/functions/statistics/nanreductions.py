@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.numpy.boxes.masking.calls import or_warned
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.statistics.reductions import (
     any_,
@@ -102,8 +103,8 @@ def _nan_extremum(name: str, best: Any, least: bool) -> Callable[..., Any]:
         out = best(x, axis, keepdims=keepdims, **kwargs)
         if ok is True or "initial" in kwargs:
             return out
-        none = wrap(ops.compare.not_(raw(any_(ok, axis, keepdims=keepdims))))
-        return wrap(ops.compare.select(raw(none), dtype_of(raw(out)).type(np.nan), raw(out)))
+        some = or_warned(raw(any_(ok, axis, keepdims=keepdims)), 0)
+        return wrap(ops.compare.select(some, raw(out), dtype_of(raw(out)).type(np.nan)))
 
     reduction.__name__ = name
     return reduction

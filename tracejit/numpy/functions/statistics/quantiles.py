@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.numpy.boxes.masking.calls import worst
+from tracejit.numpy.boxes.masking.calls import or_warned, worst
 from tracejit.numpy.boxes.masking.selected import selection
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
@@ -73,6 +73,7 @@ def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims:
     if type(n) is int:
         mid = mean(s[..., (n - 1) // 2 : n // 2 + 1], -1)
     else:
+        or_warned(raw(n), 0)
         mid = where(n == 0, np.nan, _middle(s, NP[np.broadcast_to](n, s.aval.shape[:-1])))
     return _restore(_nan_if(mid, nan, s), axes, keepdims)
 
@@ -99,8 +100,9 @@ def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdi
 
 
 def _count(s: Any) -> Any:
-    """How many of each row are not NaN."""
-    return NP[np.sum](TABLE["logical_not"](TABLE["isnan"](s)), axis=-1)
+    """How many of each row are not NaN; where the program finds a row of none, NumPy is called, which warns."""
+    n = NP[np.sum](TABLE["logical_not"](TABLE["isnan"](s)), axis=-1)
+    return wrap(or_warned(raw(n), 0))
 
 
 def _along(s: Any, index: Any) -> Any:
