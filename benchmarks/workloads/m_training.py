@@ -137,12 +137,12 @@ def transformer(lib: Any, parameters: Any, letters: Any) -> Any:
     for scale1, qkv, mixed, scale2, up, down in blocks:
         y = normalized(x, scale1) @ qkv
         q, k, v = (y[..., n * width : (n + 1) * width].reshape(size).swapaxes(1, 2) for n in range(3))
-        s = lib.np.where(later, -1e30, q @ k.swapaxes(2, 3) / np.sqrt(width // HEADS))
+        s = lib.np.where(later, -1e30, q @ k.swapaxes(2, 3) / (width // HEADS) ** 0.5)
         e = lib.np.exp(s - s.max(axis=-1, keepdims=True))
         a = (e / e.sum(axis=-1, keepdims=True)) @ v
         x = x + a.swapaxes(1, 2).reshape(x.shape) @ mixed
         h = normalized(x, scale2) @ up
-        x = x + 0.5 * h * (1 + lib.np.tanh(np.sqrt(2 / np.pi) * (h + 0.044715 * h * h * h))) @ down
+        x = x + 0.5 * h * (1 + lib.np.tanh((2 / np.pi) ** 0.5 * (h + 0.044715 * h * h * h))) @ down
     return -(log_softmax(x @ out) * wanted).sum(axis=-1).mean()
 
 
