@@ -95,6 +95,38 @@ def normal_distributions(x, w):
     return d.mean, d.stdev, both.mean, both.stdev, (other - 3.0).zscore(x[0]), other.variance
 
 
+@native
+def means_that_are_known(x, w):
+    m = mean(x)
+    return stdev(x, xbar=m), pstdev(x, mu=w[0]), statistics.variance(x, xbar=None), statistics.pvariance(x, m)
+
+
+@native
+def sums_of_a_traced_number(x, w):
+    large = np.concatenate([x * 1e16, w, -1e16 * x])
+    some = large[large != w[0]]
+    return math.fsum(some), statistics.fmean(some), math.fsum(x[x > 1e9])
+
+
+@of_samples
+def sums_of_rows_and_complex_numbers(x, w):
+    said = []
+    for values in (x.reshape(3, 4), x.reshape(12, 1), x + 1j):
+        try:
+            said.append(math.fsum(values))
+        except TypeError as e:
+            said.append(str(e))
+    return said
+
+
+@of_samples
+def arguments_that_there_are_not(x, w):
+    try:
+        return mean(x, mu=w[0])  # type: ignore[call-arg]
+    except TypeError as e:
+        return str(e)
+
+
 @of_samples
 def more_than_there_are(x, w):
     try:

@@ -17,12 +17,13 @@ import numpy as np
 from tracejit import dtypes, numpy, ops
 from tracejit.control.regions.staging import convert
 from tracejit.errors import NumberDivisionError, NumberDomainError, NumberRangeError
-from tracejit.ir.avals import aval_of
+from tracejit.ir.avals import aval_of, capacity
 from tracejit.numpy import exact
 from tracejit.numpy.boxes import numbers
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_shape
+from tracejit.numpy.lengths import padded
 from tracejit.numpy.operands import has_box
 from tracejit.numpy.ufuncs import int_like
 from tracejit.scipy import special
@@ -158,10 +159,11 @@ def _fsum(xs: Any) -> Any:
     if type(xs) is Box:
         if not xs.aval.shape:
             iter(xs)  # raises
-        values = xs.astype(float)
-        if not xs.aval.is_static or values.ndim > 1:
-            return numpy.sum(values)
-        return exact.fsum(values) if len(values) else 0.0
+        if xs.ndim == 1 and xs.aval.dtype.kind != "c":  # each row, and each complex number, is judged by itself
+            values = xs.astype(float)
+            if not xs.aval.is_static:  # zeros add nothing
+                values = box(padded(to_raw(values), capacity(values.aval.shape)))
+            return exact.fsum(values) if len(values) else 0.0
     values = [_number(x) for x in xs]
     return exact.fsum(numpy.array(values, float)) if values else 0.0
 

@@ -8,6 +8,7 @@ NumPy's where those of the data are. What has no form, as weights, is called as 
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -26,8 +27,6 @@ from tracejit.tracing import Box, box, call_user, to_raw
 _F64 = dtypes.float64
 #: Sizes of integers whose sums, and sums of squares, doubles and 64 bits hold; and of data whose pairs are compared.
 _INTEGERS, _SQUARED, _COUNT, _PAIRS = 2**32, 2**12, 2**14, 512
-#: Functions whose second argument are weights. With these they are followed.
-_WEIGHTED = frozenset(("fmean", "harmonic_mean"))
 
 
 class Data(NamedTuple):
@@ -85,6 +84,8 @@ def _data(values: Any) -> Data | None:
 def _form(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: what `function` gives of data, or None where there is no form for them."""
 
+    signature = inspect.signature(function)
+
     def decorate(form: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def call(data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -92,8 +93,12 @@ def _form(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 data = list(data)
             if not has_box((data,)) and not any(type(x) is Box for x in tree.leaves((args, kwargs))):
                 return plain(function, (data, *args), kwargs)
-            found = None if "weights" in kwargs or (args and function.__name__ in _WEIGHTED) else _data(data)
-            out = None if found is None else form(found, *args, **kwargs)
+            try:
+                given = signature.bind(data, *args, **kwargs)
+            except TypeError:
+                return plain(function, (data, *args), kwargs)  # raises, and names the function
+            found = None if "weights" in given.arguments else _data(data)
+            out = None if found is None else form(found, *given.args[1:])
             return _followed(function)(data, *args, **kwargs) if out is None else out
 
         return call
