@@ -153,13 +153,14 @@ def _check_options(name: str, t: Any, nest: Any, bc_type: Any) -> None:
         refuse(name, "knots, `nest` or `bc_type`")
 
 
-def _curve(x: Any, u: Any) -> tuple[Any, Any]:
-    """The points of a curve, shape (points, dimensions), and its parameters: by default the share of its length."""
-    points = tnp.stack([tnp.asarray(v).astype(float) for v in x], axis=1)
+def _curve(x: Any, u: Any, dtype: Any = None) -> tuple[Any, Any]:
+    """The points of a curve, shape (points, dimensions), and its parameters: by default the share of its length, as
+    computed in `dtype` (None: that of `x`)."""
+    points = tnp.stack([tnp.asarray(v, dtype) for v in x], axis=1)
     if u is not None:
-        return points, tnp.asarray(u).astype(float)
+        return points.astype(float), tnp.asarray(u, float)
     along = tnp.cumsum(tnp.sqrt(tnp.sum(tnp.diff(points, axis=0) ** 2, axis=1)))
-    return points, tnp.concatenate([tnp.zeros(1), along / along[-1]])
+    return points.astype(float), tnp.concatenate([tnp.zeros(1), along / along[-1]])
 
 
 def make_splprep(
@@ -193,7 +194,7 @@ def splprep(
     if not 1 <= k <= 5:
         raise TypeError(f"1 <= k= {k} <=5 must hold")
     given = u is not None
-    points, u = _curve(x, u)
+    points, u = _curve(x, u, float)
     m, dims = points.shape
     if m <= k:
         raise TypeError("m > k must hold")
@@ -206,7 +207,7 @@ def splprep(
     else:
         made = smoothed("splprep", u, points, w, ends, k, s)
         knots, c = made.knots(), made.coefficients()
-    return [knots, [c[:, j] for j in range(dims)], k], u
+    return [knots, [tnp.array(c[:, j]) for j in range(dims)], k], u
 
 
 def _least(t: Any, k: int, x: Any, y: Any, w: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import lax
+from tracejit import dtypes, lax
 from tracejit import numpy as tnp
 from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, placed, refuse, require
 from tracejit.scipy.interpolating.piecewise import pchip_slopes
@@ -123,7 +123,9 @@ class RegularGridInterpolator(metaclass=Like):
         _check_method("RegularGridInterpolator", method)
         self.method, self.bounds_error, self.fill_value = method, bounds_error, fill_value
         self.grid = tuple(increasing(p, "The points must be strictly ascending.") for p in points)
+        values = tnp.asarray(values)
         self.values = floats(values)
+        self.dtype = values.dtype if values.dtype.kind in "fc" else self.values.dtype
         if len(self.grid) > self.values.ndim:
             raise ValueError(
                 f"There are {len(self.grid)} point arrays, but values has {self.values.ndim} dimensions"
@@ -146,12 +148,15 @@ class RegularGridInterpolator(metaclass=Like):
         inside = tnp.ones(p.shape[0], bool)
         for n, g in enumerate(self.grid):
             inside = inside & (p[:, n] >= g[0]) & (p[:, n] <= g[-1])
-        known = inside | tnp.any(tnp.isnan(p), axis=1)
         if self.bounds_error:
-            require(tnp.all(known), "One of the requested xi is out of bounds")
+            require(tnp.all(inside), "One of the requested xi is out of bounds")
         out = self._values(p, method, nu)
+        tail = [1] * (out.ndim - 1)
         if not self.bounds_error and self.fill_value is not None:
-            out = tnp.where(known.reshape(-1, *[1] * (out.ndim - 1)), out, self.fill_value)
+            out = tnp.where(inside.reshape(-1, *tail), out, self.fill_value)
+        out = tnp.where(tnp.any(tnp.isnan(p), axis=1).reshape(-1, *tail), np.nan, out)
+        if method in ("nearest", "pchip"):  # SciPy computes the others in double precision
+            out = out.astype(self.dtype)
         return out.reshape(*at.shape[:-1], *self.values.shape[d:])
 
     def _values(self, p: Any, method: str, nu: Any) -> Any:
@@ -162,9 +167,14 @@ class RegularGridInterpolator(metaclass=Like):
                     f"There are {g.size} points in dimension {n}, but method {method} requires at least {k + 1} points "
                     "per dimension."
                 )
+        if method in ("linear", "nearest"):
+            return self._corners(p, method == "nearest")
+        require(tnp.all(tnp.isfinite(self.values)), "The values must be finite.")
         if method in _SPLINES:
             return self._splines(p, k, nu)
-        return self._monotone(p) if method == "pchip" else self._corners(p, method == "nearest")
+        if dtypes.is_complex(self.values.dtype):
+            raise ValueError("`PchipInterpolator` only works with real values.")
+        return self._monotone(p)
 
     def _splines(self, p: Any, k: int, nu: Any) -> Any:
         """The values of the tensor product of splines, as sums of the data with weights for each dimension."""
@@ -187,6 +197,8 @@ class RegularGridInterpolator(metaclass=Like):
         d, at = len(self.grid), np.arange(p.shape[0])
         out = self.values[None]
         for n in range(d - 1, -1, -1):
+            if n < d - 1:
+                require(tnp.all(tnp.isfinite(out)), "`y` must contain only finite values.")
             y = tnp.moveaxis(out, n + 1, 0)
             x = self.grid[n]
             h = tnp.diff(x).reshape(-1, *[1] * (y.ndim - 1))
@@ -236,13 +248,15 @@ def _check_method(function: str, method: Any) -> None:
 
 def _points(xi: Any, d: int) -> Any:
     """Points as one array, with their coordinates in its last axis."""
+    if isinstance(xi, tuple) and len(xi) == 1:
+        (xi,) = xi
     if isinstance(xi, tuple):
         parts = tnp.broadcast_arrays(*[tnp.asarray(x).astype(float) for x in xi])
         at = tnp.stack(list(parts), axis=-1)
     else:
         at = tnp.asarray(xi).astype(float)
-    if at.ndim == 1:  # a point, or coordinates of a line
-        at = at.reshape(-1, 1) if d == 1 else at.reshape(1, -1)
+        if at.ndim == 1 and at.size % d == 0:  # points, one after the other
+            at = at.reshape(-1, d)
     if at.shape[-1] != d:
         raise ValueError(
             f"The requested sample points xi have dimension {at.shape[-1]} but this interpolator has {d}"

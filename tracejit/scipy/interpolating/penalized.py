@@ -35,6 +35,7 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
         raise ValueError("``x`` and ``y`` length must be at least 5")
     w = tnp.ones(n) if w is None else tnp.asarray(w).astype(float)
     require(tnp.all(w > 0), "Invalid vector of weights")
+    require(tnp.all(tnp.isfinite(y)), "array must not contain infs or NaNs")
     y = tnp.moveaxis(y, axis, 0)
     rows = y.reshape(n, -1)
     q, r = _forms(x)

@@ -118,10 +118,12 @@ class PPoly(metaclass=Like):
             raise ValueError("`y` must be a scalar.")
 
         def find(c: Any, x: Any, y: Any) -> Any:
-            return scipy_module("interpolate").PPoly(c, x).solve(y, discontinuity, extrapolate)
+            found = scipy_module("interpolate").PPoly(c, x).solve(y, discontinuity, extrapolate)
+            far = 1e6 * (abs(x[0]) + abs(x[-1]))  # such zeros are there or not by how coefficients are rounded
+            return found if np.all(np.abs(found) <= far) else np.array([np.nan])
 
         most = self.c.shape[0] * (self.c.shape[1] + 1)
-        told = "where a piecewise polynomial has a value in a whole interval"
+        told = "where a piecewise polynomial has a value in a whole interval, or far away"
         return zeros_of(lambda t: self._at(t, 0) - y, find, most, told, self.c, self.x, y)
 
 

@@ -8,6 +8,7 @@ finds q such that the first sum is the smoothing `s`; the derivative of q is tha
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,11 @@ class Smoothed:
         return c[np.arange(c.shape[0]) < self.n + more]
 
 
-def smoothed(name: str, x: Any, y: Any, w: Any, ends: tuple[Any, Any], k: int, s: Any) -> Smoothed:
-    """The spline through the rows of `y` (len(x), curves) between `ends`, whose knots SciPy's function `name` finds."""
+def smoothed(
+    name: str, x: Any, y: Any, w: Any, ends: tuple[Any, Any], k: int, s: Any, before: Sequence[Any] = ()
+) -> Smoothed:
+    """The spline near the rows of `y` (len(x), curves) between `ends`, whose knots SciPy's function `name` finds.
+    `before`: the smoothing of splines whose knots it begins with."""
     m, d = y.shape
     size = m + k + 1
     low, high = (tnp.asarray(e).astype(float) for e in ends)
@@ -59,7 +63,8 @@ def smoothed(name: str, x: Any, y: Any, w: Any, ends: tuple[Any, Any], k: int, s
         return _found(name, k, *given)
 
     results = [Aval((2, size), _I64), Aval((m, d), _F64), *[Aval((), _I64)] * 2]
-    given = lax.stop_gradient((x, y, w, low, high, s))
+    every = tnp.stack([tnp.asarray(v).astype(float) for v in (*before, s)])
+    given = lax.stop_gradient((x, y, w, low, high, every))
     places, start, n, state = solving.host_call(host, [], results, *given)
     leave_if(to_raw(state > 0), "what SciPy tells about a smoothing spline that it could not find")
     pool = tnp.concatenate([low[None], high[None], x])
@@ -131,7 +136,9 @@ def _found(name: str, k: int, x: Any, y: Any, w: Any, low: Any, high: Any, s: An
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            t, found, state = _HOSTS[name](x, y, w, float(low), float(high), k, float(s))
+            t, found, state = _HOSTS[name](x, y, w, float(low), float(high), k, *map(float, s))
+            if not all(np.all(np.isfinite(v)) for v in (x, y, w, t, found)):
+                return [places, c, m, 10]
         except Exception:  # Python does it again, and meets the error or the warning itself
             return [places, c, m, 10]
     n = len(t) - k - 1
@@ -149,9 +156,14 @@ def _splrep(x: Any, y: Any, w: Any, low: Any, high: Any, k: int, s: Any) -> tupl
     return tck[0], tck[1][:, None], state
 
 
-def _univariate(x: Any, y: Any, w: Any, low: Any, high: Any, k: int, s: Any) -> tuple[Any, Any, int]:
-    """Not always `splrep`'s: FITPACK goes on with more knots after it ran out of room."""
+def _univariate(
+    x: Any, y: Any, w: Any, low: Any, high: Any, k: int, s: Any, *others: Any
+) -> tuple[Any, Any, int]:
+    """Not always `splrep`'s: FITPACK goes on with more knots after it ran out of room, and where the smoothing is set
+    anew."""
     made = scipy_module("interpolate").UnivariateSpline(x, y[:, 0], w, (low, high), k, s)
+    for other in others:
+        made.set_smoothing_factor(other)
     return made._eval_args[0], made._eval_args[1][:, None], 0
 
 

@@ -10,6 +10,7 @@ from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, 
 from tracejit.scipy.interpolating import fitpack
 from tracejit.scipy.interpolating.smoothing import check_curve, smoothed
 from tracejit.scipy.interpolating.splines import basis, knots_of
+from tracejit.tracing import box, to_raw
 
 _EXTENSIONS = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
 
@@ -21,6 +22,8 @@ class UnivariateSpline(metaclass=Like):
     _eval_args: tuple[Any, Any, int]
     ext: int
     _smoothed: Any = None
+    _data: Any = None
+    _factors: tuple[Any, ...] = ()
 
     def __init__(
         self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None,
@@ -40,8 +43,8 @@ class UnivariateSpline(metaclass=Like):
             raise ValueError("s should be s >= 0.0")
         ends = tuple(x[i] if b is None else b for i, b in zip((0, -1), bbox, strict=True))
         size = x.size if s is None else s
-        made = smoothed("UnivariateSpline", x, y[:, None], w, (ends[0], ends[1]), k, size)
-        self._smoothed = made
+        made = smoothed("UnivariateSpline", x, y[:, None], w, (ends[0], ends[1]), k, size, self._factors)
+        self._smoothed, self._factors = made, (*self._factors, size)
         self._eval_args = made.t, made.c[:, 0], k
 
     def _through(self, x: Any, y: Any, bbox: Any, k: int, ext: Any, knots: Any = None, w: Any = None) -> None:
@@ -92,12 +95,14 @@ class UnivariateSpline(metaclass=Like):
 
     def get_residual(self) -> Any:
         """The sum of the squares of the weighted distances."""
+        if self._data is None:
+            return None
         x, y, w, _ = self._data
         distance = self(x, ext=0) - y
-        return tnp.sum((distance if w is None else distance * tnp.asarray(w)) ** 2)
+        return box(to_raw(tnp.sum((distance if w is None else distance * tnp.asarray(w)) ** 2)), True)
 
     def set_smoothing_factor(self, s: Any) -> None:
-        """Make this spline anew with another `s`."""
+        """Make this spline anew with another `s`; FITPACK goes on from the knots that it has."""
         if self._smoothed is None:
             refuse("set_smoothing_factor", "a spline that was not a smoothing one", "make a new spline")
         self._smooth(self._eval_args[2], s)

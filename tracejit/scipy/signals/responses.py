@@ -14,7 +14,7 @@ from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.ops._lazy import scipy_signal
 from tracejit.scipy import solving
-from tracejit.scipy.hosting.likeness import floats
+from tracejit.scipy.hosting.likeness import floats, refuse
 from tracejit.scipy.linalg import expm
 from tracejit.scipy.signals.systems import state_space
 from tracejit.tracing import to_raw
@@ -102,8 +102,13 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> tuple[Any, Any]:
     own = state_space(system)
     if own[3].shape != (1, 1):
         raise ValueError("freqresp() requires a SISO (single input, single output) system.")
-    w = _frequencies(system, own, n) if w is None else tnp.atleast_1d(tnp.asarray(w))
-    return w, _answers(system, own, 1j * w)
+    w = _frequencies(system, own, n) if w is None else tnp.asarray(w)
+    if not w.ndim and w.dtype.kind in "iu":
+        refuse("freqresp", "an integer `w`, for SciPy a number of frequencies", "give `n`")
+    w = tnp.atleast_1d(w)
+    y = _answers(system, own, 1j * w)
+    leave_if(to_raw(~tnp.all(tnp.isfinite(y))), "what SciPy makes of a frequency near a pole, or of NaN")
+    return w, y
 
 
 def _answers(system: Any, own: tuple[Any, ...], s: Any) -> Any:
@@ -160,18 +165,18 @@ def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> tuple[Any, ...]
     u = tnp.atleast_1d(floats(u))
     u = u[:, None] if u.ndim == 1 else u
     if t is not None:
-        raise ValueError("dlsim has no traced form with other times")
+        refuse("dlsim", "other times")
     steps = u.shape[0]
     x0 = tnp.zeros(a.shape[0]) if x0 is None else floats(x0).reshape(-1)
     x = _walk(a.T, x0, u[:-1] @ b.T)
-    y, times = x @ c.T + u @ d.T, np.arange(float(steps)) * dt
+    y, times = x @ c.T + u @ d.T, tnp.linspace(0.0, (steps - 1) * dt, num=steps)
     return (times, y, x) if tells else (times, y)
 
 
 def _each_input(system: Any, x0: Any, t: Any, n: Any, signal: Any) -> tuple[Any, tuple[Any, ...]]:
     (a, b, c, d), dt, _ = _discrete(system)
     if t is not None:
-        raise ValueError("a response at given times has no traced form: give their number n")
+        refuse("dimpulse and dstep", "given times", "give their number `n`")
     inputs, outs, times = b.shape[1], [], None
     for i in range(inputs):
         u = np.zeros((100 if n is None else int(n), inputs))

@@ -9,17 +9,25 @@ import numpy as np
 from tracejit import dtypes
 from tracejit import numpy as tnp
 from tracejit.numpy.boxes.numbers import leave_if
-from tracejit.scipy.hosting.likeness import floats
+from tracejit.scipy.hosting.likeness import floats, refuse
 from tracejit.tracing import to_raw
 
 __all__ = ["sos2zpk", "ss2tf", "ss2zpk", "tf2ss", "tf2zpk", "zpk2ss", "zpk2tf"]
 _BAD = "what SciPy makes of a system whose first coefficients are zero"
 
 
+def _doubles(x: Any) -> Any:
+    """An array of doubles or complex numbers. SciPy computes in single precision what is given so."""
+    x = tnp.asarray(x)
+    if x.dtype.kind in "fc" and x.dtype.itemsize < (16 if x.dtype.kind == "c" else 8):
+        refuse("linear systems", "single precision")
+    return floats(x)
+
+
 def _normalized(num: Any, den: Any) -> tuple[Any, Any]:
     """The coefficients over the first one of `den`; `num` has a row for each output. Coefficients that SciPy
     would leave away, and warn of, are left to Python."""
-    den, num = tnp.atleast_1d(floats(den)), tnp.atleast_1d(floats(num))
+    den, num = tnp.atleast_1d(_doubles(den)), tnp.atleast_1d(_doubles(num))
     if den.ndim != 1 or num.ndim > 2:
         raise ValueError("Denominator polynomial must be rank-1 array, numerator of rank 1 or 2.")
     leave_if(to_raw((den[0] == 0) | tnp.all(tnp.abs(num[..., 0]) <= 1e-14 * tnp.abs(den[0]))), _BAD)
@@ -54,18 +62,23 @@ def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> tuple[Any, Any]:
 def _characteristic(a: Any) -> Any:
     """The coefficients of the polynomial whose zeros are the eigenvalues of a real matrix."""
     roots = tnp.linalg.eigvals(a.astype(complex))
-    c = tnp.ones(1, complex)
-    zero = tnp.zeros(1, complex)
-    for k in range(a.shape[0]):
-        c = tnp.concatenate([c, zero]) - roots[k] * tnp.concatenate([zero, c])
-    return c.real
+    c = _product(roots)
+    return tnp.array(c.real)
+
+
+def _product(roots: Any) -> Any:
+    """The coefficients of the product of `x - r` for all roots."""
+    c = tnp.ones(1, roots.dtype)
+    for k in range(roots.shape[0]):
+        c = tnp.concatenate([c[:1], c[1:] - roots[k] * c[:-1], -roots[k] * c[-1:]])
+    return c
 
 
 def matrices(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
     """Real matrices of fitting shapes."""
-    out = tuple(tnp.atleast_2d(floats(m)) for m in (a, b, c, d))
+    out = tuple(tnp.atleast_2d(_doubles(m)) for m in (a, b, c, d))
     if any(dtypes.is_complex(m.dtype) for m in out):
-        raise ValueError("complex systems have no traced form")
+        refuse("linear systems", "complex matrices")
     a, b, c, d = out
     n = a.shape[0]
     if a.shape[1] != n or b.shape[0] != n or c.shape[1] != n or d.shape != (c.shape[0], b.shape[1]):
@@ -112,16 +125,14 @@ def zpk2tf(z: Any, p: Any, k: Any) -> tuple[Any, Any]:
 
 def _polynomial(roots: Any) -> Any:
     """The coefficients of the polynomial with these zeros, which are real if the complex ones come in pairs."""
-    is_complex = dtypes.is_complex(roots.dtype)
-    kind = complex if is_complex else float
-    roots = roots.astype(kind)
-    c, zero = tnp.ones(1, kind), tnp.zeros(1, kind)
-    for i in range(roots.shape[0]):
-        c = tnp.concatenate([c, zero]) - roots[i] * tnp.concatenate([zero, c])
-    if is_complex:
+    if roots.dtype.kind not in "fc":
+        refuse("zpk2tf", "zeros or poles that are integers")
+    roots = _doubles(roots)
+    c = _product(roots)
+    if dtypes.is_complex(roots.dtype):
         same = tnp.sort(roots) == tnp.sort(tnp.conjugate(roots))
         leave_if(to_raw(~tnp.all(same)), "complex coefficients of a polynomial")
-        return c.real
+        return tnp.array(c.real)
     return c
 
 
@@ -132,7 +143,7 @@ def zpk2ss(z: Any, p: Any, k: Any) -> tuple[Any, Any, Any, Any]:
 
 def sos2zpk(sos: Any) -> tuple[Any, Any, Any]:
     """Zeros, poles and gain of second-order sections."""
-    sos = floats(sos)
+    sos = _doubles(sos)
     if sos.ndim != 2 or sos.shape[1] != 6:
         raise ValueError("sos array must be shape (n_sections, 6)")
     lead = (sos[:, 0] == 0) | (sos[:, 3] == 0) | (tnp.abs(sos[:, 0]) <= 1e-14 * tnp.abs(sos[:, 3]))
