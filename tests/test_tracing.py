@@ -140,11 +140,10 @@ def test_user_functions_are_called_over_tracing_numpy() -> None:
 
 
 def test_arrays_with_other_semantics_are_refused() -> None:
-    masked = np.ma.array([1.0, 2.0], mask=[False, True])
     square = np.array([[1.0, 2.0], [3.0, 4.0]])
     f, g = tj.jit(np.sum), tj.jit(lambda x: x * x)
     assert f(np.ones(2)) == 2.0 and g(square).tolist() == [[1, 4], [9, 16]]
-    with pytest.raises(ArraySubclassError, match="MaskedArray"):
-        f(masked)
+    with pytest.raises(ArraySubclassError, match="MaskedConstant"):
+        f(np.ma.masked)
     with pytest.raises(ArraySubclassError, match="matrix"), pytest.warns(PendingDeprecationWarning):
         g(np.matrix(square))

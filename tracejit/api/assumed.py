@@ -147,7 +147,7 @@ class Assumptions:
             return None
         jaxpr = Jaxpr(tuple(inputs.values()), eqns, (var,), self.trace.name)
         try:
-            with refusals.into(None), use_trace(ROOT):
+            with refusals.into(None), use_trace(ROOT), np.errstate(all="ignore"):
                 (out,) = eval_jaxpr(jaxpr, [self._known[id(v)] for v in inputs.values()])
         except Exception:  # a check fails: the program says so
             return None
@@ -201,7 +201,7 @@ class Assumptions:
         if regions:  # loops are slow in Python
             arrays = [operand(x) for x in given]
             return Compiled(jaxpr, tuple(map(element_strides, arrays)))(*arrays)[0]
-        with use_trace(ROOT):
+        with use_trace(ROOT), np.errstate(all="ignore"):  # the program warns
             out = eval_jaxpr(jaxpr, given)
         self._values |= {id(v): x for v, x in zip(jaxpr.outs, out, strict=True)}
         return self._values[id(var)]

@@ -54,6 +54,7 @@ def _instead(*refused: Any) -> Any:
 # may not use are imported when it does.
 modules.REBIND["numpy"] = numpy
 modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for part in ("fft", "linalg")})
+modules.REBIND["numpy.ma"] = LazyModule("tracejit.numpy.ma", "namespace")
 modules.REBIND["scipy"] = types.SimpleNamespace()
 modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in scipy.TRACED})
 modules.REBIND["math"] = LazyModule("tracejit.frontend.shadows.math_", "namespace")

@@ -210,18 +210,20 @@ class LostDerivativeError(TracejitError, TypeError):
 
 
 class ArraySubclassError(TracejitError, TypeError):
-    """An array of a class that changes what operations mean, such as np.matrix or a masked array."""
+    """An array of a class that changes what operations mean, such as np.matrix."""
 
     code = "TJ013"
     limit = True
     cause = "{what} is a {type}, whose operations are not those of np.ndarray."
     remedies = (
         "pass a plain array: np.asarray(x)",
-        "pass a masked array's x.filled(value), or x.data and x.mask",
+        "pass what it is made of, as arrays",
     )
     example = """
         import numpy as np, tracejit as tj
-        tj.jit(lambda x: x * x)(np.ma.array([1.0, 2.0], mask=[False, True]))
+        class Angles(np.ndarray):
+            def __mul__(self, other): return self
+        tj.jit(lambda x: x * x)(np.zeros(2).view(Angles))
     """
 
 

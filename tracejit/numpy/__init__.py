@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as _np
 
 from tracejit import ops as _ops
+from tracejit import tree as _tree
 from tracejit.docstrings import complete as _complete
 from tracejit.interpreters import eval as _eval
 from tracejit.lazily import parts as _parts
@@ -58,7 +59,7 @@ from tracejit.numpy.functions.statistics import reductions as _reductions
 if TYPE_CHECKING:
     from tracejit.numpy import fft, linalg
 
-_part, _ = _parts(__name__, ["fft", "linalg"])
+_part, _ = _parts(__name__, ["fft", "linalg", "ma"])
 
 __all__ = ["NUMPY_TO_TRACEJIT", "fft", "linalg"]
 __all__ += list(_NAMES)
@@ -71,6 +72,11 @@ def _filled(part: str) -> dict[Any, Any]:
 
 
 dispatch.LIBRARIES["numpy.fft"] = lambda module: _filled("fft")
+dispatch.OBJECTS["numpy"] = lambda value: (
+    _part("ma").adopted(value) if type(value).__module__ == "numpy.ma" else None
+)
+_tree.LATER["numpy.ma"] = lambda: _part("ma")
+dispatch.LIBRARIES["numpy.ma"] = lambda module: _part("ma").entries(module)
 dispatch.LIBRARIES["numpy.linalg"] = lambda module: _filled("linalg")
 
 

@@ -19,7 +19,16 @@ from tracejit import dtypes
 from tracejit.errors import OutputCastError
 from tracejit.ir.elsewhere import TYPES, is_elsewhere
 from tracejit.numpy.boxes.layouts import as_numpys
-from tracejit.numpy.operands import arrays_of, check_output, dtype_of, has_box, shape_of, store
+from tracejit.numpy.operands import (
+    SUBCLASSES,
+    arrays_of,
+    caller_of,
+    check_output,
+    dtype_of,
+    has_box,
+    shape_of,
+    store,
+)
 from tracejit.tracing import STATE, Box, is_tracing, new_array, shown, unbox
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -117,6 +126,8 @@ def implements(
                 return plain(np_function, args, kwargs)
             if STATE.numbers is not None:
                 STATE.numbers.check_function(fn.__name__, args)
+            if SUBCLASSES and (caller := caller_of((*args, *kwargs.values()))) is not None:
+                return caller(np_function, fn, args, kwargs)
             args = arrays_of(args)
             if len(args) > 1:
                 place, parameters = _out_place(np_function)
@@ -188,6 +199,8 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
                 if TYPES and any(map(is_elsewhere, args)):
                     return unbox(fn(*args, **kwargs))  # NumPy's would copy them
                 return np_function(*args, **kwargs)
+            if SUBCLASSES and (caller := caller_of((*args, *kwargs.values()))) is not None:
+                return caller(np_function, fn, args, kwargs)
             kwargs.pop("like", None)
             judge_device(kwargs.pop("device", None))
             ordered = np_function is np.asfortranarray or _asks_order(args, kwargs)

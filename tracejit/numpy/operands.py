@@ -25,15 +25,44 @@ LISTS = (list, tuple, range, collections.deque)
 _AS_LISTS: dict[type, Callable[[Any], Any]] = {range: list, collections.deque: list}
 #: Classes of what stands for lists of traced numbers -> what gives the array of one.
 SEQUENCES: dict[type, Callable[[Any], Box]] = {}
+#: Classes that stand for a subclass of NumPy's arrays -> what calls a function of NumPy's for objects of it:
+#: `call(function, ours, args, kwargs)`.
+SUBCLASSES: dict[type, Callable[..., Any]] = {}
+#: Arrays of which there is one only, such as `np.ma.masked`: as results they are themselves.
+SINGLETONS: list[Any] = []
+
+
+def is_subclassed(x: Any) -> bool:
+    """Whether `x` stands for an array of a subclass. Of what users make the class may have no hash."""
+    return any(type(x) is cls for cls in SUBCLASSES)
 
 
 def has_box(xs: Iterable[Any]) -> bool:
     """Whether a box is among the values, or in lists, tuples and deques among them."""
     for x in xs:
         t = type(x)
-        if t is Box or t in SEQUENCES or ((t is list or t is tuple or t is collections.deque) and has_box(x)):
+        if (
+            t is Box
+            or t in SEQUENCES
+            or t in SUBCLASSES
+            or ((t is list or t is tuple or t is collections.deque) and has_box(x))
+        ):
             return True
     return False
+
+
+def caller_of(args: Iterable[Any]) -> Any:
+    """What calls NumPy's functions for arguments of which one is, or holds, an array of a subclass; None if none is."""
+    if not SUBCLASSES:
+        return None
+    for x in args:
+        t = type(x)
+        found = SUBCLASSES.get(t)
+        if found is None and (t is list or t is tuple):
+            found = caller_of(x)
+        if found is not None:
+            return found
+    return None
 
 
 def arrays_of(args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,8 +18,10 @@ from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, plain, publish
 from tracejit.numpy.eager import by_recipe
 from tracejit.numpy.operands import (
+    SUBCLASSES,
     arrays_of,
     broadcast_operands,
+    caller_of,
     cast,
     convert,
     dtype_of,
@@ -92,6 +94,8 @@ class Ufunc:
                     return result
         if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
             return plain(self.np, args, kwargs)
+        if SUBCLASSES and (caller := caller_of((*args, *kwargs.values()))) is not None:
+            return caller(self.np, self, args, kwargs)
         args = arrays_of(args)
         if any(map(unsure.is_unsure, args)):
             args = unsure.alike(args)

@@ -65,6 +65,8 @@ OPENED = "tracejit.opened"
 TreeDef = optree.PyTreeSpec
 IsLeaf = Callable[[Any], bool]
 
+#: Name of a class's module -> what makes nodes of its classes, called when an object of one is met.
+LATER: dict[str, Callable[[], object]] = {}
 _lock = threading.Lock()
 _registered, _leaf_classes, found_classes = set[type](), set[type](), set[type]()
 #: Dataclasses that are nodes -> names of their children, names of their static fields.
@@ -120,6 +122,10 @@ def _register_seen(leaves: list[Any], is_leaf: IsLeaf | None) -> bool:
             register_dataclass(cls)
             found_classes.add(cls)  # a node though nobody has registered it
             new = True
+        elif LATER and (make := LATER.get(cls.__module__)) is not None:
+            make()
+            LATER.pop(cls.__module__, None)  # now, since other threads have to wait for it as well
+            new = True
     return new
 
 
@@ -152,8 +158,8 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
         PytreeMismatchError: a tree of `rest` does not have the structure of `tree`.
     """
     first, treedef = flatten(tree, is_leaf)
-    columns = [flatten_up_to(treedef, r) for r in rest]
-    return treedef.unflatten([f(*xs) for xs in zip(first, *columns, strict=True)])
+    columns = zip(first, *(flatten_up_to(treedef, r) for r in rest), strict=True)
+    return treedef.unflatten([f(*xs) for xs in columns])
 
 
 def flatten_with_paths(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[tuple[str, Any]], TreeDef]:
@@ -374,15 +380,8 @@ optree.register_pytree_node(*sparse.NODE, path_entry_type=optree.GetAttrEntry, n
 _LATER = {
     "files": ("load", "save"),
     "keys": (
-        "all",
-        "broadcast",
-        "flatten_with_path",
-        "leaves_with_path",
-        "map_with_path",
-        "reduce",
-        "reduce_associative",
-        "static",
-        "transpose",
+        *("all", "broadcast", "flatten_with_path", "leaves_with_path", "map_with_path", "reduce"),
+        *("reduce_associative", "static", "transpose"),
     ),
 }
 _complete(__name__)

@@ -12,6 +12,7 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import classes
+from tracejit.numpy.operands import is_subclassed
 from tracejit.tree.sparse import is_sparse
 
 _SEQUENCES = (list, tuple, collections.deque)
@@ -81,6 +82,10 @@ def _parts(x: Any) -> list[tuple[tuple[bool, Any], Any]]:
         return [((False, n), part) for n, part in enumerate(x)]
     if isinstance(x, _DICTS):
         return [((False, key), part) for key, part in x.items()]
+    if is_subclassed(x):  # a masked array
+        return [
+            ((True, name), part) for name, part in zip(("data", "mask"), tree.one_level(x)[0], strict=True)
+        ]
     fields = tree.dataclass_parts(x)
     return [((True, name), part) for name, part in fields[0].items()] if fields else []
 
@@ -137,7 +142,8 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
             return _generator(session, x)
         if type(x) in _TEXTS:
             return Given(given[id(x)]) if id(x) in given else None
-        if type(x) not in _DICTS and not isinstance(x, _SEQUENCES) and not dataclasses.is_dataclass(x):
+        known = type(x) in _DICTS or is_subclassed(x) or isinstance(x, _SEQUENCES)
+        if not known and not dataclasses.is_dataclass(x):
             return None
         if id(x) in given:
             return Given(given[id(x)])
@@ -155,7 +161,11 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
             return True
         if own(x) is not None:
             return True
-        if type(x) in _DICTS or (isinstance(x, (list, collections.deque)) and not frontend.is_derived(x)):
+        if (
+            type(x) in _DICTS
+            or is_subclassed(x)
+            or (isinstance(x, (list, collections.deque)) and not frontend.is_derived(x))
+        ):
             if id(x) in met:
                 raise UnfollowedError(what="the result", reason=f"it has the same {type(x).__name__} twice")
             met.add(id(x))

@@ -41,13 +41,13 @@ from tracejit.ir.jaxpr import Eqn, can_be_done_over, sub_jaxprs
 from tracejit.ir.values import Value
 from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.rows import StaleView
+from tracejit.numpy.operands import SINGLETONS
 from tracejit.tracing import Box, bind, box, current_trace, new_trace
 
 _device: Any = LazyModule("tracejit.api.device.programs")
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
-#: The dtypes of Python's numbers.
-_PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))
+_PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))  # the dtypes of Python's numbers
 _VALUES = (bool, int, float, complex, str, bytes)  # classes of results that are the same at every call
 #: How often a function is traced again because another thread changed a name that it reads meanwhile.
 _ATTEMPTS = 100
@@ -361,7 +361,7 @@ def _sort_results(
             results.append(("arg", by_id[id(x)]))
         elif id(x) in captured:
             results.append(("const", captured[id(x)]))
-        elif type(x) in _VALUES:
+        elif type(x) in _VALUES or any(x is s for s in SINGLETONS):
             results.append(("value", x))
         elif type(x) is handed.Captured:
             results.append(("value", x.value))

@@ -39,6 +39,7 @@ from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
 from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, lacks
+from tracejit.numpy.operands import is_subclassed
 from tracejit.numpy.scalars import converter
 from tracejit.tracing import Box
 
@@ -84,6 +85,8 @@ def _type_of(x: Any) -> Any:
     if type(x) is Box:
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
+    if is_subclassed(x):
+        return type(x)
     if type(x) is Refusing:  # its class has a stand-in like it, which is another object
         raise refusal(object.__getattribute__(x, "_tj_thing"))
     stands = type(x) is Text or isinstance(x, StandIn) or hasattr(type(x), "tj_example")

@@ -15,7 +15,7 @@ from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.placed import Bits
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_loss
-from tracejit.numpy.operands import cast, element, raw
+from tracejit.numpy.operands import SUBCLASSES, cast, element, raw
 from tracejit.numpy.options import order_of
 from tracejit.numpy.ufuncs import TABLE, int_like
 from tracejit.tracing import Box, is_tracing, wrap
@@ -162,6 +162,9 @@ def _is_array_class(x: Any) -> bool:
 
 def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
     """The same memory, as elements of another dtype; another size of dtype changes the last axis."""
+    cls = dtype if type is None else type
+    if any(cls is c for c in SUBCLASSES):
+        return x if x.scalar else cls.view(x if cls is dtype else _view(x, dtype), cls)  # type: ignore[attr-defined]
     if type is not None:
         _is_array_class(type)
     if dtype is None or _is_array_class(dtype):

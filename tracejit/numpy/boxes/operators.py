@@ -21,7 +21,7 @@ from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.elementwise import root_of_number
-from tracejit.numpy.operands import LISTS, cast, check_output, filled, kind_of, shape_of
+from tracejit.numpy.operands import LISTS, cast, check_output, filled, is_subclassed, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, int_like, loop_dtypes
 from tracejit.tracing import STATE, Box, new_array, unbox, wrap
 
@@ -67,6 +67,7 @@ def _binary(name: str, ufunc: Ufunc) -> None:
         return ufunc.operator(y, x) if _takes(x, y) else _foreign(x, y)
 
     def inplace(x: Box, y: Any) -> Any:
+        y = y._tj_box if not x.scalar and is_subclassed(y) else y  # of which the elements are added
         if not _takes(x, y):
             return _foreign(x, y)
         return forward(x, y) if x.scalar else update(x, ufunc, y)

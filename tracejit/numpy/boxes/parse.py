@@ -15,7 +15,7 @@ from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.views import Item
-from tracejit.numpy.operands import cast, dtype_of, nested, shape_of
+from tracejit.numpy.operands import cast, dtype_of, is_subclassed, nested, shape_of
 from tracejit.tracing import Box
 
 
@@ -95,6 +95,7 @@ def entry_of(e: Any) -> tuple[str, Any]:
         return "flag", bool(e)
     if type(e) is int or isinstance(e, np.integer):
         return "int", e
+    e = e._tj_box if is_subclassed(e) else e
     value = e.read() if type(e) is Box else e
     if not isinstance(value, (Value, np.ndarray, np.generic)):
         value = _sequence(e)
