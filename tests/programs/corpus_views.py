@@ -396,6 +396,68 @@ def a_branch_reverses_an_array_that_nothing_else_has(x, t):
     return w, v
 
 
+def whether_a_chosen_array_can_be_written(x, t):
+    w = np.broadcast_to(t, (2, 3)) if t > 2 else np.outer([1.0, 2.0], x)
+    return w.flags.writeable
+
+
+def whether_a_chosen_array_owns_its_memory(x, t):
+    u = x * 2.0
+    w = u[:2] if t > 2 else u
+    return w.flags.owndata
+
+
+def a_loop_takes_what_can_not_be_written_of_its_own(x, t):
+    w = x * 1.0
+    for _ in range(int(t)):
+        w = np.broadcast_to(w[:1], x.shape)
+    return w
+
+
+def a_while_loop_reverses_its_own(x, t):
+    w = x * 1.0
+    while t > 0:
+        w = w[::-1]
+        t -= 2.0
+    return w
+
+
+def a_while_loop_takes_a_diagonal(x, t):
+    w, d = np.outer(x, x + 1.0), x
+    while t > 0:
+        d = np.diagonal(w)
+        t -= 3.0
+        w = w + 1.0
+    return d
+
+
+def a_while_loop_takes_an_imaginary_part(x, t):
+    w, d = x * 1j, x
+    while t > 0:
+        d = w.imag
+        t -= 3.0
+        w = w * 2.0
+    return d
+
+
+def attributes_of_a_list_of_traced_length(x, t):
+    a = []
+    for v in x:
+        if v > t:
+            a.append(v)
+    told = []
+    for change in (setattr, delattr):
+        try:
+            change(a, "foo", *([1] if change is setattr else []))
+        except AttributeError as e:
+            told.append(str(e))
+    try:
+        a.append = 1  # pyright: ignore[reportAttributeAccessIssue]
+    except AttributeError as e:
+        told.append(str(e))
+    return told
+
+
 for _f in (
     a_branch_flattens,
     a_branch_transposes_twice,
@@ -442,5 +504,12 @@ for _f in (
     a_long_loop_reverses_what_it_makes,
     a_branch_of_a_loop_reverses_what_it_makes,
     a_branch_reverses_an_array_that_nothing_else_has,
+    whether_a_chosen_array_can_be_written,
+    whether_a_chosen_array_owns_its_memory,
+    a_loop_takes_what_can_not_be_written_of_its_own,
+    a_while_loop_reverses_its_own,
+    a_while_loop_takes_a_diagonal,
+    a_while_loop_takes_an_imaginary_part,
+    attributes_of_a_list_of_traced_length,
 ):
     PROGRAMS[f"views: {_f.__name__}"] = _of(_f)

@@ -86,6 +86,14 @@ class Columns:
         for c, rows in zip(columns, self.tj_rows_of, strict=True):
             c.storage.rows = None if rows is None else Listed(rows, "column")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("tj_"):
+            raise self.tj_refusal(f"the attribute `{name}`")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise self.tj_refusal(f"the attribute `{name}`")
+
     @classmethod
     def of(cls, xs: Any, items: Items, room: int) -> Any:
         """A buffer of what the list or deque `xs` holds now, with room for so many more, or for fewer large ones."""

@@ -159,7 +159,9 @@ def _fsum(xs: Any) -> Any:
     if type(xs) is Box:
         if not xs.aval.shape:
             iter(xs)  # raises
-        if xs.ndim == 1 and xs.aval.dtype.kind != "c":  # each row, and each complex number, is judged by itself
+        if (
+            xs.ndim == 1 and xs.aval.dtype.kind != "c"
+        ):  # each row, and each complex number, is judged by itself
             values = xs.astype(float)
             if not xs.aval.is_static:  # zeros add nothing
                 values = box(padded(to_raw(values), capacity(values.aval.shape)))

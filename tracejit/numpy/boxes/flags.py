@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tracejit.errors import UnknownMemberError
+from tracejit.numpy.boxes.either import Chain, Either
 from tracejit.numpy.boxes.members import attribute, is_contiguous
-from tracejit.tracing import Box
+from tracejit.numpy.boxes.views import joined
+from tracejit.tracing import Box, Storage
 
 
 @attribute("flags")
@@ -22,13 +25,20 @@ class _Flags:
         x = self._x
         if name in ("C_CONTIGUOUS", "F_CONTIGUOUS"):
             return is_contiguous(x, name[0])
-        if name == "WRITEABLE" and not any(getattr(view, "warns", False) for view in x.chain):
-            return not x.scalar and all(view.writable for view in x.chain)
         if name == "ALIGNED":
             return True
-        if name == "OWNDATA" and x.storage.origin is None:
-            return not x.chain and x.identity is None
+        found = {self._one_of(name, storage, chain, identity) for storage, chain, identity in _ways(x)}
+        if len(found) == 1 and None not in found:
+            return found.pop()
         raise UnknownMemberError(name=f"flags.{name.lower()}", aval=str(x.aval))
+
+    def _one_of(self, name: str, storage: Storage, chain: Chain | None, identity: Any) -> Any:
+        """The flag if the array is `chain` of `storage`; None if it is not known."""
+        if name == "WRITEABLE" and chain is not None and not any(getattr(v, "warns", False) for v in chain):
+            return not self._x.scalar and all(v.writable for v in chain)
+        if name == "OWNDATA" and chain is not None and storage.origin is None:
+            return not chain and identity is None
+        return None
 
     def __getattr__(self, name: str) -> bool:
         return self._of(_LONG.get(name, name.upper()))
@@ -46,6 +56,15 @@ class _Flags:
         raise UnknownMemberError(name="flags", aval=str(self._x.aval))
 
     __eq__ = __hash__ = __repr__ = __str__ = _refuse
+
+
+def _ways(x: Box) -> Iterator[tuple[Storage, Chain | None, Any]]:
+    """What the array may be: an array of its own, or parts of others of which branches and loops choose."""
+    yield x.storage, x.chain, x.identity
+    if isinstance(x.storage, Either):
+        for o in x.storage.alive():
+            chain = None if o.chain is None else joined(o.chain, x.chain)
+            yield o.storage, chain, x.identity or o.identity
 
 
 #: What NumPy also calls its flags.

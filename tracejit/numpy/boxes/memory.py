@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from tracejit.ir.avals import Shape
-from tracejit.numpy.boxes.views import Region, Reshaped, Strided
+from tracejit.numpy.boxes.views import ImagPart, RealPart, Region, Reshaped, Strided
 from tracejit.tracing import View
 
 
@@ -66,7 +66,7 @@ def has_gaps(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...
     another in memory, or it can't be written."""
     if not chain:
         return False
-    if not all(v.writable for v in chain):
+    if any(not v.writable or isinstance(v, (ImagPart, RealPart)) for v in chain):
         return True
     order = memory_order(base, layout, chain)
     if order is None:  # its extents are traced

@@ -119,7 +119,8 @@ class PPoly(metaclass=Like):
 
         def find(c: Any, x: Any, y: Any) -> Any:
             found = scipy_module("interpolate").PPoly(c, x).solve(y, discontinuity, extrapolate)
-            far = 1e6 * (abs(x[0]) + abs(x[-1]))  # such zeros are there or not by how coefficients are rounded
+            # Zeros far away are there or not by how coefficients are rounded.
+            far = 1e6 * (abs(x[0]) + abs(x[-1]))
             return found if np.all(np.abs(found) <= far) else np.array([np.nan])
 
         most = self.c.shape[0] * (self.c.shape[1] + 1)

@@ -175,10 +175,22 @@ class _Step:
                 if id(r.storage) not in self.inner:
                     self._add(key, r.storage, self._known(r.chain), flag_of(r), self._view(r.identity))
         for several in self.inner.values():
+            self._check_gaps(several)
             for (m, x), (key, y) in itertools.combinations(several, 2):
                 if m != key:
                     self._link(m, x, key, y)
         return self.found
+
+    @staticmethod
+    def _check_gaps(several: list[tuple[Key, Reach]]) -> None:
+        """Raises NotNative for a view which lies in memory as no new array does, if no name has the array itself: the
+        next step is given the values alone."""
+        if not any(r.chain == () for _, r in several):
+            for key, r in several:
+                if lies_apart(r):
+                    raise NotNative(
+                        f"`{key[0]}` is a view with gaps of an array that a step makes", name=key[0]
+                    )
 
     def _link(self, m: Key, x: Reach, key: Key, y: Reach) -> None:
         """Two names that may be one array which the step has made or found."""
@@ -257,14 +269,3 @@ def _both(a: Any, b: Any) -> Any:
 
 def _either(a: Any, b: Any) -> Any:
     return b if a is FALSE else a if b is FALSE else TRUE if a is TRUE or b is TRUE else ops.compare.or_(a, b)
-
-
-def without_gaps(name: str, form: Form, frame: Frame) -> Form:
-    """The form of what a step leaves in a name. Raises NotNative if that is a view which lies in memory as no new array
-    does, of an array that the step has made: the next step is given the values alone."""
-    for leaf in form.dynamic:
-        for r in reached(leaf.storage, leaf.chain, leaf.identity):
-            made = r.storage.trace is frame.trace and id(r.storage) not in frame.claimed
-            if made and id(r.storage) not in frame.found and lies_apart(r):
-                raise NotNative(f"`{name}` is a view with gaps of an array that a step makes", name=name)
-    return form

@@ -25,7 +25,7 @@ from tracejit.frontend.rewrite.blocks.lengths import Lengths, known_size
 from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
-from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone, without_gaps
+from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, Permuted, Spec, TypeChange
 from tracejit.frontend.text.choices import among, common
@@ -287,7 +287,7 @@ class Stager:
                 again = fresh = True
                 continue
             self.replaced.check_outside(name, e, x, frame, self.picked)
-            form = without_gaps(name, Form(x, self.replaced.of(name, e)), frame)
+            form = Form(x, self.replaced.of(name, e))
             weak = [leaf.weak for leaf in form.dynamic]
             if e.form is None and name in self.spec.through:
                 self.first[name] = form
