@@ -62,7 +62,7 @@ LIBRARIES["statistics"] = lambda module: importlib.import_module(
     "tracejit.frontend.standard.statistics_"
 ).entries(module)
 LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in scipy.TRACED})
-modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in ("cluster", *scipy.CALLED)})
+modules.REBIND["scipy.cluster"] = types.SimpleNamespace()
 modules.REBIND.update({f"scipy.sparse.{n}": types.SimpleNamespace() for n in ("_sparsetools", "csgraph")})
 LIBRARIES.update(
     {

@@ -35,13 +35,13 @@ __all__ = [
     "stats",
 ]
 
-#: SciPy's modules with counterparts here; and those whose functions programs only call.
+#: SciPy's modules with counterparts here.
 TRACED = (
     *(n for n in __all__ if n not in ("cluster", "sparse")),
     "cluster.hierarchy",
+    "cluster.vq",
     "spatial.distance",
     "spatial.transform",
 )
-CALLED = ("cluster.vq",)
 
 __getattr__, __dir__ = _parts(__name__, __all__)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from tracejit.records import record
-from tracejit.scipy import CALLED, TRACED
+from tracejit.scipy import TRACED
 from tracejit.scipy.distributions import PART, Hosted
 from tracejit.scipy.hosting import calls
 from tracejit.scipy.hosting.names import FOLLOWED
 
 #: The modules of SciPy that compute from arrays.
-MODULES = sorted((*CALLED, *TRACED))
+MODULES = sorted(TRACED)
 #: Parameters that take a function of the user's, which a call of SciPy's as it is can't be given.
 _FUNCTIONS = frozenset(
     (

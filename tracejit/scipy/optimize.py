@@ -18,6 +18,7 @@ from tracejit.scipy.optimizing import curves as _curves
 from tracejit.scipy.optimizing import everywhere as _everywhere
 from tracejit.scipy.optimizing import linear as _linear
 from tracejit.scipy.optimizing import minima as _minima
+from tracejit.scipy.optimizing import monotone as _monotone
 from tracejit.scipy.optimizing import older as _older
 from tracejit.scipy.optimizing import one_variable as _one_variable
 from tracejit.scipy.optimizing import rosenbrock as _rosenbrock
@@ -200,6 +201,7 @@ direct = _part.solver(_everywhere.direct)
 dual_annealing = _part.solver(_everywhere.dual_annealing)
 shgo = _part.solver(_everywhere.shgo)
 lsq_linear = _part.function(_everywhere.lsq_linear)
+isotonic_regression = _part.function(_monotone.isotonic_regression)
 rosen = _part.function(_rosenbrock.rosen)
 rosen_der = _part.function(_rosenbrock.rosen_der)
 rosen_hess = _part.function(_rosenbrock.rosen_hess)
@@ -237,6 +239,7 @@ __all__ = [
     "fminbound",
     "fsolve",
     "golden",
+    "isotonic_regression",
     "least_squares",
     "leastsq",
     "linearmixing",

@@ -16,25 +16,41 @@ def odeint(
     y0: Any,
     t: Any,
     args: Any = (),
+    Dfun: Any = None,
+    col_deriv: Any = 0,
+    full_output: Any = 0,
+    ml: Any = None,
+    mu: Any = None,
     rtol: Any = None,
     atol: Any = None,
-    **options: Any,
+    tcrit: Any = None,
+    h0: Any = 0.0,
+    hmax: Any = 0.0,
+    hmin: Any = 0.0,
+    ixpr: Any = 0,
+    mxstep: Any = 0,
+    mxhnil: Any = 0,
+    mxordn: Any = 12,
+    mxords: Any = 5,
+    printmessg: Any = 0,
+    tfirst: Any = False,
 ) -> Any:
     """The solution at the times `t`, shape (m, n), of dy/dt = func(y, t), by DOP853.
 
     `scipy.integrate.odeint` uses LSODA, whose steps are others: with the tolerances that both have by default the
-    results agree within some 1e-7. `tfirst` is taken, and a Jacobian (`Dfun`) is not needed; other options have no
-    traced form (jit leaves them to SciPy).
+    results agree within some 1e-7. `tfirst` is taken. A Jacobian (`Dfun`, `col_deriv`, `ml`, `mu`) and LSODA's highest
+    orders (`mxordn`, `mxords`) are not needed by this method; other options have no traced form (jit leaves them to
+    SciPy).
     """
-    first = options.pop("tfirst", False)
-    for name in ("Dfun", "col_deriv", "ml", "mu"):  # the Jacobian, which an explicit method does not need
-        options.pop(name, None)
-    full = {k: v for k, v in options.items() if v is not None and v is not False and v != 0 and v != ()}
-    if full:
-        remedy = "use solve_ivp"
-        raise SolverOptionError(function="odeint", problem=f"the option {min(full)!r}", remedy=remedy)
+    refused = {
+        "full_output": full_output, "h0": h0, "hmax": hmax, "hmin": hmin, "ixpr": ixpr, "mxhnil": mxhnil,
+        "mxstep": mxstep, "printmessg": printmessg, "tcrit": tcrit,
+    }  # fmt: skip
+    for name, value in refused.items():
+        if value is not None and not (isinstance(value, (bool, int, float)) and value == 0):
+            raise SolverOptionError(function="odeint", problem=f"the option {name!r}", remedy="use solve_ivp")
     times = tnp.asarray(t).astype(float)
-    fun = func if first else lambda t, y, *args: call_user(func, y, t, *args)
+    fun = func if tfirst else lambda t, y, *args: call_user(func, y, t, *args)
     tight: dict[str, Any] = {
         "rtol": 1e-10 if rtol is None else tnp.maximum(rtol / 10, 1e-13),
         "atol": 1e-10 if atol is None else atol / 10,

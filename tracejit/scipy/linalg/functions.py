@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import dtypes, ops
+from tracejit import numpy as tnp
+from tracejit.errors import ArgumentError
 from tracejit.numpy import linalg
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.functions.algebra.factorizations import real_of_real
 from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.ops.decompositions import common as c
-from tracejit.scipy.linalg.calling import of_scipy
-from tracejit.tracing import wrap
+from tracejit.scipy.linalg.calling import of_scipy, of_scipy_in_order
+from tracejit.tracing import call_user, caller, to_raw, wrap
 
 _d = ops.decompositions
 _F64 = np.dtype(float)
@@ -100,3 +103,52 @@ def sinhm(A: Any) -> Any:
 def tanhm(A: Any) -> Any:
     """The matrix hyperbolic tangent."""
     return linalg.solve(*_hyperbolic(A))
+
+
+@of_scipy_in_order
+def funm(A: Any, func: Any, disp: bool = True) -> Any:
+    """The function of a square matrix that `func`, which maps vectors of numbers, says. It goes by the eigenvectors,
+    so that it has derivatives; where eigenvalues are so near to one another that SciPy prints how inaccurate its result
+    may be, SciPy does it. So it does for `disp=False`, which asks for this estimate."""
+    a = wrap(matrix("funm", A))
+    for bad, problem in (
+        (not disp, "disp=False is not available for traced values"),
+        (a.ndim != 2 or not a.shape[0], f"a matrix of shape {a.shape} has no traced form"),
+        (a.dtype not in (np.dtype(float), np.dtype(complex)), f"{a.dtype} has no traced form"),
+    ):
+        if bad:
+            raise ArgumentError(name="funm", problem=problem)
+    values, vectors = linalg.eig(a.astype(complex))
+
+    def function(x: Any) -> Any:
+        return tnp.asarray(call_user(func, x)).astype(complex)
+
+    if caller.does_over():
+        _leave_close(a, values, vectors)
+        on_cut = function(values.real + 0j) != function((values.real + 0j).conj())
+        near = tnp.abs(values.imag) <= 1e-10 * tnp.max(tnp.abs(values))
+        leave_if(
+            to_raw(tnp.any(on_cut & near)), "the side of a branch cut on which rounding puts an eigenvalue"
+        )
+    out = linalg.solve(vectors.T, (vectors * function(values)).T).T
+    if dtypes.is_complex(a.dtype):
+        return out
+    small = tnp.all(tnp.abs(out.imag) <= 1e6 * np.finfo(float).eps)  # SciPy gives real numbers then
+    out = out.real + 1j * tnp.where(small, 0, out.imag)
+    return wrap(real_of_real(to_raw(a), to_raw(out))[0])
+
+
+def _leave_close(a: Any, values: Any, vectors: Any) -> None:
+    """Leave a matrix to SciPy if its estimate of the error may make it print, or if it is nearly defective."""
+    n, eps = a.shape[0], float(np.finfo(float).eps)
+    gaps = tnp.abs(values[:, None] - values) + tnp.where(np.eye(n, dtype=bool), tnp.abs(values), 0)
+    least = tnp.min(gaps)
+    squares = tnp.sum(tnp.abs(a) ** 2) - tnp.sum(tnp.abs(values) ** 2)
+    above = tnp.sqrt(
+        n * tnp.maximum(squares, 0)
+    )  # at least the norm of what Schur's form has above its diagonal
+    bad = above > 1000 * tnp.where(least == 0, eps, least)
+    scale = tnp.linalg.svdvals(vectors)
+    leave_if(
+        to_raw(bad | (scale[-1] < 1e-6 * scale[0])), "what SciPy prints of an inaccurate function of a matrix"
+    )

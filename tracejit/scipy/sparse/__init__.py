@@ -15,14 +15,25 @@ from typing import TYPE_CHECKING, Any
 from tracejit.lazily import parts
 from tracejit.numpy.dispatch import LIBRARIES
 from tracejit.ops._lazy import scipy_module
-from tracejit.scipy.sparse import graphs, hosted, krylov, moves, operations, products, spectra, squares
+from tracejit.scipy.sparse import gmres, graphs, hosted, krylov, moves, operations, products, spectra, squares
 from tracejit.scipy.sparse.forms import Form, form_of
 from tracejit.scipy.sparse.solving import SOLVERS
 
 if TYPE_CHECKING:
     from tracejit.scipy.sparse import linalg
 
-__all__ = ["graphs", "hosted", "krylov", "linalg", "moves", "operations", "products", "spectra", "squares"]
+__all__ = [
+    "gmres",
+    "graphs",
+    "hosted",
+    "krylov",
+    "linalg",
+    "moves",
+    "operations",
+    "products",
+    "spectra",
+    "squares",
+]
 __getattr__, __dir__ = parts(__name__, ["linalg"])
 
 

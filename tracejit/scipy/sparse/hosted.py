@@ -203,5 +203,5 @@ def _by_scipy(name: str) -> None:
     solver(call)
 
 
-for _name in ("bicg", "cgs", "gcrotmk", "gmres", "lgmres", "qmr", "tfqmr"):
+for _name in ("bicg", "cgs", "gcrotmk", "lgmres", "qmr", "tfqmr"):
     _by_scipy(_name)

@@ -19,7 +19,7 @@ from tracejit.scipy.sparse.solving import as_int, solver
 from tracejit.tracing import call_user
 
 
-def _product(a: Any) -> Callable[[Any], Any]:
+def product_with(a: Any) -> Callable[[Any], Any]:
     """The product with a matrix, sparse or dense, or a linear operator."""
     if a is None:
         return lambda v: v
@@ -42,7 +42,7 @@ class _Operator:
         self.matvec = matvec
 
 
-class _System:
+class System:
     """The equations A x = b with a first guess, tolerances and a preconditioner, as Krylov methods take them."""
 
     def __init__(self, a: Any, b: Any, x0: Any, rtol: float, atol: float, maxiter: Any, m: Any) -> None:
@@ -65,7 +65,7 @@ class _System:
 
         def solve(a: Any, m: Any) -> Callable[[Any, Any], Any]:
             def by_method(_: Any, b: Any) -> Any:
-                size = _norm(b)
+                size = norm(b)
                 tolerance = tnp.maximum(self.atol, self.rtol * size)
                 x, steps, done = method(a, m, b, self.x0, tolerance, self.maxiter)
                 return tnp.where(size == 0, b, x), tnp.where(done | (size == 0), 0, steps)
@@ -74,12 +74,12 @@ class _System:
 
         back = None if symmetric else solve(_adjoint(self.a), _adjoint(self.m))
         x, info = custom_linear_solve(
-            _product(self.a), self.b, solve(self.a, self.m), back, symmetric=symmetric, has_aux=True
+            product_with(self.a), self.b, solve(self.a, self.m), back, symmetric=symmetric, has_aux=True
         )
         return x, as_int(info)
 
 
-def _norm(r: Any) -> Any:
+def norm(r: Any) -> Any:
     return tnp.sqrt(tnp.sum(tnp.abs(r) ** 2))
 
 
@@ -88,7 +88,7 @@ def _dot(x: Any, y: Any) -> Any:
 
 
 def _conjugate_gradients(a: Any, m: Any, b: Any, x: Any, tolerance: Any, most: Any) -> Any:
-    product, precondition = _product(a), _product(m)
+    product, precondition = product_with(a), product_with(m)
 
     def step(state: Any) -> Any:
         n, x, r, p, before = state
@@ -101,18 +101,18 @@ def _conjugate_gradients(a: Any, m: Any, b: Any, x: Any, tolerance: Any, most: A
 
     r = b - product(x)
     start = (0, x, r, tnp.zeros_like(b), tnp.ones((), b.dtype))
-    n, x, r, *_ = lax.while_loop(lambda s: (s[0] < most) & ~(_norm(s[2]) < tolerance), step, start)
+    n, x, r, *_ = lax.while_loop(lambda s: (s[0] < most) & ~(norm(s[2]) < tolerance), step, start)
     return x, n, n < most
 
 
 def _stabilised(a: Any, m: Any, b: Any, x: Any, tolerance: Any, most: Any) -> Any:
     """BiCGSTAB. It stops where it breaks down, as SciPy's does."""
-    product, precondition = _product(a), _product(m)
+    product, precondition = product_with(a), product_with(m)
     least = np.finfo(b.dtype).eps ** 2
 
     def goes_on(state: Any) -> Any:
         n, _, r, *_, end = state
-        return (n < most) & ~(_norm(r) < tolerance) & (end == 0)
+        return (n < most) & ~(norm(r) < tolerance) & (end == 0)
 
     def step(state: Any) -> Any:
         n, x, r, p, v, before, alpha, omega, _ = state
@@ -126,7 +126,7 @@ def _stabilised(a: Any, m: Any, b: Any, x: Any, tolerance: Any, most: Any) -> An
         broken = tnp.where(tnp.abs(now) < least, -10, broken)
         alpha = now / turned
         half, x_half = r - alpha * v, x + alpha * hat
-        early = _norm(half) < tolerance
+        early = norm(half) < tolerance
         hat = precondition(half)
         t = product(hat)
         omega = _dot(t, half) / _dot(t, t)
@@ -155,8 +155,8 @@ def cg(
 ) -> Any:
     """(x, info) of A x = b by conjugate gradients, A (n, n) being Hermitian and positive definite: a matrix, sparse or
     dense, or a linear operator. `info` is 0, or the number of steps where it has not converged in `maxiter`."""
-    _refuse_callback("cg", callback)
-    return _System(A, b, x0, rtol, atol, maxiter, M).solve(_conjugate_gradients, symmetric=_is_real(A, b))
+    refuse_callback("cg", callback)
+    return System(A, b, x0, rtol, atol, maxiter, M).solve(_conjugate_gradients, symmetric=_is_real(A, b))
 
 
 @solver
@@ -173,8 +173,8 @@ def bicgstab(
 ) -> Any:
     """(x, info) of A x = b by BiCGSTAB, A (n, n) being a matrix, sparse or dense, or a linear operator. `info` is 0,
     the number of steps where it has not converged in `maxiter`, or negative where it has broken down."""
-    _refuse_callback("bicgstab", callback)
-    return _System(A, b, x0, rtol, atol, maxiter, M).solve(_stabilised, symmetric=False)
+    refuse_callback("bicgstab", callback)
+    return System(A, b, x0, rtol, atol, maxiter, M).solve(_stabilised, symmetric=False)
 
 
 def _is_real(a: Any, b: Any) -> bool:
@@ -182,7 +182,7 @@ def _is_real(a: Any, b: Any) -> bool:
     return all(np.dtype(getattr(x, "dtype", None) or float).kind != "c" for x in (a, tnp.asarray(b)))
 
 
-def _refuse_callback(name: str, callback: Any) -> None:
+def refuse_callback(name: str, callback: Any) -> None:
     if callback is not None:
         name = f"scipy.sparse.linalg.{name}"
         raise SolverOptionError(function=name, problem="`callback`", remedy="leave it away")

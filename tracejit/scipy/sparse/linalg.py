@@ -17,7 +17,7 @@ from tracejit import numpy as tnp
 from tracejit.control.custom.linear_solve import custom_linear_solve
 from tracejit.docstrings import complete as _complete
 from tracejit.flatten_util import ravel_pytree
-from tracejit.scipy.sparse.krylov import _conjugate_gradients, _norm, _stabilised
+from tracejit.scipy.sparse.krylov import _conjugate_gradients, _stabilised, norm
 from tracejit.tracing import call_user
 
 __all__ = ["bicgstab", "cg", "gmres"]
@@ -52,7 +52,7 @@ def _solution(
     steps = 10 * vector.shape[0] if maxiter is None else maxiter
 
     def solve(matvec: Callable[[Any], Any], right: Any) -> Any:
-        size = _norm(right)
+        size = norm(right)
         tolerance = tnp.maximum(atol, tol * size)
         x, *_ = method(_Linear(matvec), m, right, start, tolerance, steps)
         return tnp.where(size == 0, right, x)
@@ -121,7 +121,7 @@ def _restarted(directions: int, a: Any, m: Any, b: Any, x: Any, tolerance: Any, 
 
     def goes_on(state: Any) -> Any:
         n, _, r = state
-        return (n < most) & (_norm(r) > tolerance)
+        return (n < most) & (norm(r) > tolerance)
 
     def step(state: Any) -> Any:
         n, x, r = state
@@ -133,7 +133,7 @@ def _restarted(directions: int, a: Any, m: Any, b: Any, x: Any, tolerance: Any, 
 
 def _correction(directions: int, product: Callable[[Any], Any], r: Any) -> Any:
     """The combination of r, A r, A² r ... whose product is nearest to r, by Arnoldi's method."""
-    size = _norm(r)
+    size = norm(r)
     tiny = np.finfo(r.dtype).tiny
     basis = tnp.at(tnp.zeros((directions + 1, r.shape[0]), r.dtype))[0].set(r / tnp.maximum(size, tiny))
     products = tnp.zeros((directions + 1, directions), r.dtype)
