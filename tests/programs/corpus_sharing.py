@@ -272,3 +272,28 @@ def a_branch_gives_an_object_and_its_caller_a_reversed_view() -> Any:
         [(Point(np.ones(3), 1.0), 2.0), (Point(np.ones(3), 1.0), 0.0), (Point(np.ones(3), 2.0), 3.0)],
         None,
     )
+
+
+TAKEN = [(np.arange(1.0, 4.0), 9), (np.ones(3), 4), (np.ones(3), 30), (np.ones(3) * 2, 0)]
+
+
+@program
+def a_tuple_of_a_list_of_traced_length_beside_the_list():
+    def f(u, n):
+        points = [(u[0], 2.0)]
+        for i in range(n):
+            points.append((u[0] * i, 1.0))
+        return points, points[0]
+
+    return f, TAKEN, None
+
+
+@program
+def two_tuples_of_a_list_of_traced_length_may_be_one():
+    def f(u, n):
+        points = [(u[0], 2.0)]
+        for i in range(n):
+            points.append((u[0] * i, 1.0))
+        return points[0], points[-1], points[0] is points[-1]
+
+    return f, TAKEN, None

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from tracejit import ops, tree
+from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns, Number, raw_of, user
 from tracejit.frontend.lists.items import Items
 from tracejit.numpy.boxes import extents
@@ -29,6 +30,13 @@ class Buffer(Columns):
     """The stand-in of a list or deque."""
 
     __slots__ = ()
+
+    def tj_shown(self, k: Number) -> Any:
+        """Item `k`, which stays in it."""
+        x = self.tj_item(k)
+        if type(x) is tuple and active.session() is not None:
+            active.session().choices.taken.note(x, self.tj_tuples)
+        return x
 
     # -- what lists do
 
@@ -115,6 +123,7 @@ class Buffer(Columns):
         columns = [new_array(c.read()) for c in self.tj_columns]
         made = Buffer(list, self.tj_items, columns, python, user(count))
         made.tj_first, made.tj_shares = self.tj_first, self.tj_shares
+        made.tj_tuples = self.tj_tuples
         if self.tj_ring or type(first) is not int or first:
             made.tj_rearrange(ops.arithmetic.add(self.tj_rows(), self.tj_all(first)))
         return made
@@ -226,7 +235,7 @@ class Buffer(Columns):
     def __getitem__(self, i: Any) -> Any:
         if type(i) is slice and not self.tj_ring:
             return self._slice(i)
-        return self.tj_item(self._position(i, ""))
+        return self.tj_shown(self._position(i, ""))
 
     def __setitem__(self, i: Any, x: Any) -> None:
         self.tj_forget_head()
@@ -267,7 +276,7 @@ class Buffer(Columns):
         n = self.tj_number()
         if type(n) is not int:
             raise self.tj_refusal("all of its items, one after the other")
-        return (self.tj_item(k) for k in range(n))
+        return (self.tj_shown(k) for k in range(n))
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(self.tj_class, name):

@@ -67,6 +67,7 @@ class Columns:
         "tj_rows_of",
         "tj_seen_of",
         "tj_shares",
+        "tj_tuples",
         "tj_walked",
     )
     #: What loops and branches carry, as attributes of an object.
@@ -79,6 +80,7 @@ class Columns:
         #: The dict of which it is a view, or shows what one does, and what the view is called.
         self.tj_seen_of: tuple[Columns, str] | None = None
         self.tj_shares = False  # its items are tuples that are items of a dict, too
+        self.tj_tuples: Any = object()  # what it has in common with lists that may have the same tuples
         self.tj_first: Any = 0
         self.tj_length: Any = length
         self.tj_head: list[Any] = []

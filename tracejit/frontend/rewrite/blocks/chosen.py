@@ -20,6 +20,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import UnfollowedError
+from tracejit.frontend.lists.tuples import Taken
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, get
 from tracejit.frontend.rewrite.blocks.containers import NONE, opened, spread
 from tracejit.frontend.rewrite.blocks.held import Held
@@ -54,6 +55,7 @@ class Choices:
         self.found: dict[int, _Chosen] = {}
         #: By identity, tuples in containers that a loop has made anew: which these are is not carried.
         self.vague: dict[int, Any] = {}
+        self.taken = Taken()  # tuples of lists of traced length
         self.result: list[Any] = []  # the containers in the result
         self._joined: dict[tuple[Any, int, int, int], tuple[Any, ...]] = {}  # what `_join` has made
 
@@ -116,8 +118,9 @@ class Choices:
 
     def ask(self, x: Any, y: Any) -> Any:
         """`same`, where the user asks."""
-        if isinstance(x, tuple) and isinstance(y, tuple) and (id(x) in self.vague or id(y) in self.vague):
-            reason = "one lies in a container that a loop has made anew"
+        both = isinstance(x, tuple) and isinstance(y, tuple) and x is not y
+        if both and any(id(t) in self.vague or self.taken.has(t) for t in (x, y)):
+            reason = "one lies in a container that a loop has made anew, or in a list of traced length"
             raise UnfollowedError(what="whether two tuples are one", reason=reason)
         return self.same(x, y)
 

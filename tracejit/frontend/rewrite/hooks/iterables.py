@@ -239,7 +239,7 @@ class ItemSteps(Steps):
         self.x = x
 
     def item(self, k: Number) -> Any:
-        return self.x.tj_item(k)
+        return self.x.tj_shown(k)
 
 
 def steps_of(x: Any) -> Steps | None:
