@@ -164,7 +164,7 @@ def a_key_that_is_missing(x, k):
     return counts[10**9]
 
 
-@of_keys
+@native
 def entries_that_are_taken_out(x, k):
     held = {}
     for v in k:
@@ -297,3 +297,119 @@ def patterns_of_dicts_in_tuples(x, k):
             return len(rest)
         case _:
             return None
+
+
+@native
+def taken_out_and_put_again(x, k):
+    held, hits = {}, 0
+    for i in range(len(k)):
+        v = int(k[i])
+        if v in held:
+            hits += 1
+            del held[v]
+        held[v] = i
+    return hits, held
+
+
+@native
+def taken_out_in_turn(x, k):
+    held = {}
+    for i in range(len(k)):
+        v = int(k[i])
+        if v in held:
+            del held[v]
+        else:
+            held[v] = float(x[i])
+    return held, len(held)
+
+
+@native
+def popped_with_defaults(x, k):
+    held, total = {}, 0
+    for v in k:
+        v = int(v)
+        held[v] = held.get(v, 0) + 1
+        held.pop(v - 2, None)
+        total += 2 * held.pop(v + 1, -1)
+        if v % 3 == 0:
+            total += held.pop(v)
+    return held, total
+
+
+@native
+def members_that_leave(x, k):
+    held, total = set(), 0
+    for v in k:
+        v = int(v)
+        held.add(v)
+        held.update((v + 3, v), [v + 5])
+        held.discard(v + 1)
+        if v % 3 == 0:
+            held.remove(v)
+        total += len(held)
+    return total, sorted(held), int(k[0]) in held
+
+
+@native
+def cleared_and_updated(x, k):
+    held, total = {}, 0
+    for i in range(len(k)):
+        v = int(k[i])
+        held[v] = i
+        held.update([(v, i + 1), (v + 1, -i)])
+        held.update({3: i})
+        if v % 5 == 0:
+            held.clear()
+        total += len(held)
+    return total, held
+
+
+@of_keys
+def a_set_of_which_some_were_taken_out(x, k):
+    held = set()
+    for v in k:
+        held.add(int(v))
+        held.discard(int(v) - 1)
+    return held
+
+
+@of_keys
+def a_key_that_is_not_there_is_deleted(x, k):
+    held = {}
+    for i in range(len(k)):
+        held[int(k[i])] = i
+        if i > 30:
+            del held[int(k[i]) + 10**9]
+    return held
+
+
+@of_keys
+def an_iterator_after_an_entry_was_taken_out(x, k):
+    held, total = _built(k), 0
+    pairs = zip(held.keys(), held.values(), strict=False)
+    del held[int(k[0])]
+    for key, v in pairs:
+        total += key * v
+    return total
+
+
+@of_keys
+def taken_out_while_a_loop_runs_over_it(x, k):
+    held = _built(k)
+    for v in held:
+        if v > 0:
+            del held[v]
+    return held
+
+
+@native
+def taken_out_by_a_copy_of_the_keys(x, k):
+    held = _built(k)
+    before = held.copy()
+    for v in list(held):
+        if v > 0:
+            del held[v]
+    total = 0
+    for key, v in held.items():
+        total += key * v
+    return held, before, total, sum(held.values())

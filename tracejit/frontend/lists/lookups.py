@@ -16,7 +16,7 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
 from tracejit.frontend.lists.items import Items, common, items_of
 from tracejit.frontend.lists.picked import NOTHING, is_position, item
-from tracejit.frontend.lists.tables import CLASSES, DICTS, FACTORIES
+from tracejit.frontend.lists.tables import CLASSES, DICTS, FACTORIES, MISSING
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.tracing import box, to_raw
@@ -55,7 +55,7 @@ def kinds_of(held: Any, *entry: Any) -> Items | None:
 
 
 #: Methods that `method` knows.
-METHODS = frozenset(("get", "setdefault", "add"))
+METHODS = frozenset(("get", "setdefault", "add", "pop", "remove", "discard"))
 
 
 def ask(held: Any, *entry: Any) -> None:
@@ -66,6 +66,12 @@ def ask(held: Any, *entry: Any) -> None:
             active.session().turn(held, kinds)
 
 
+def ask_to_take(held: Any, key: Any) -> None:
+    """The same where an entry is taken out."""
+    if is_asked(key) and type(held) in CLASSES and held:
+        ask(held, *((key,) if isinstance(held, set) else (key, next(reversed(held.values())))))
+
+
 def method(held: Any, name: str, key: Any, *rest: Any) -> Any:
     """What a method of a dict or set gives, whose keys are known, unlike `key`; NOTHING if it is Python's to do."""
     if not is_asked(key):
@@ -74,6 +80,10 @@ def method(held: Any, name: str, key: Any, *rest: Any) -> Any:
         ask(held, key)
     elif name == "setdefault" and rest:
         ask(held, key, *rest)
+    elif name in ("pop", "remove", "discard"):
+        ask_to_take(held, key)
+        if not held and (rest or name == "discard"):
+            return rest[0] if rest else None
     elif name == "get" and not held:
         return rest[0] if rest else None
     elif name == "get" and rest:
@@ -113,7 +123,7 @@ def _looked_up(held: Any, key: Any, *default: Any) -> Any:
         at = ops.compare.select(ops.compare.eq(raw, np.int64(k)), np.int64(n), at)
     if not default:
         missing = ops.compare.eq(at, np.int64(len(held)))
-        leave_if(missing, "a key that is not in the dict")
+        leave_if(missing, MISSING)
         at = ops.arithmetic.minimum(at, np.int64(len(held) - 1))
     return item([*held.values(), *default], box(at, weak=True))
 

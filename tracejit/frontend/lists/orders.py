@@ -86,6 +86,11 @@ def attribute(x: Any, name: str) -> Any:
     return member(x, name)
 
 
+def unread(x: Any, name: str) -> Any:
+    """`x.pop` in the source, of whose result nobody reads anything."""
+    return x.tj_pop_unread if type(x) is tables.Table else attribute(x, name)
+
+
 def extremum_by(builtin_: Callable[..., Any], xs: Any, key: Any, rest: dict[str, Any]) -> Any:
     """`min` or `max`, of what is in `xs`, by `key`; `rest`: what it is if there is nothing."""
     xs = tables.as_list(xs, ordered=False)

@@ -16,7 +16,6 @@ _OTHERS = (
     "iter",
     "contains",
     "reversed",
-    "delitem",
     "repr",
     "str",
     "format",
@@ -92,4 +91,4 @@ class View(Columns):
     __hash__ = None  # type: ignore[assignment]
 
 
-refuse(View, "getitem", "setitem")
+refuse(View, "getitem", "setitem", "delitem")

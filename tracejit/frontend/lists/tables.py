@@ -4,7 +4,8 @@
 
 Its entries are rows of columns, in the order in which they were put there, as those of a list of traced length are.
 Where the row of a key is says `tj_slots`, an array of numbers of rows (from 1 on; 0: none), in which a key has its
-place by its hash, or one of the next that are free. Taking out entries would leave gaps, and is refused.
+place by its hash, or one of the next that are free. Entries that are taken out leave gaps among the rows, whose number
+`tj_first` is, until there is no more room, or all are asked for (`gaps`).
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit import control, ops, tree
+from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
 from tracejit.frontend.lists.buffers import Buffer, Made
 from tracejit.frontend.lists.buffers import parts as parts_of_list
-from tracejit.frontend.lists.columns import FULL, Columns, inside, raw_of, user
+from tracejit.frontend.lists.columns import FULL, Columns, raw_of, user
 from tracejit.frontend.lists.items import Items, items_of
 from tracejit.frontend.lists.seen import View, refuse
+from tracejit.frontend.lists.slots import Row, Slots, hashed, nth
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import python_of, taken, unsure
 from tracejit.ops.indexing.index_check import check_index
@@ -31,33 +34,26 @@ from tracejit.tracing import Box, box, new_array, to_raw
 #: Classes of dicts and sets that can be tables.
 DICTS = (dict, collections.defaultdict, collections.Counter)
 CLASSES = (*DICTS, set)
-_FACTOR, _SHIFT = 0x9E3779B97F4A7C15 - (1 << 64), 32
 #: What a missing key of a defaultdict may be given.
 FACTORIES = (int, float, bool)
+#: What Python raises for.
+MISSING = "a key that is not in the dict"
 _I64 = np.dtype(np.int64)
 
 
-class Row(NamedTuple):
-    """Where a key is: whether it is there, in which row, and which of the slots says so, or would."""
-
-    found: Any
-    at: Any
-    slot: Any
-
-
-class Table(Columns):
+class Table(Slots):
     """The stand-in of a dict or set."""
 
-    __slots__ = ("tj_factory", "tj_of", "tj_slots")
+    __slots__ = ("tj_factory",)
 
     @classmethod
     def holding(cls, held: Any, items: Items, room: int) -> Table:
         """A table of what the dict or set `held` holds now, whose keys are known."""
         made = cls.of(list(held if isinstance(held, set) else held.items()), items, room)
-        made.tj_of, made.tj_factory = type(held), getattr(held, "default_factory", None)
+        made.tj_of, made.tj_factory, made.tj_cut = type(held), getattr(held, "default_factory", None), False
         slots = np.zeros(2 * made.tj_room, np.int64)
         for n, key in enumerate(held):
-            at = _hashed([to_raw(k) for k in tree.leaves(key)]) & (len(slots) - 1)
+            at = hashed([to_raw(k) for k in tree.leaves(key)]) & (len(slots) - 1)
             while slots[at]:
                 at = (at + 1) % len(slots)
             slots[at] = n + 1
@@ -68,85 +64,27 @@ class Table(Columns):
     def tj_class(self) -> type:
         return self.tj_of
 
-    @property
-    def tj_is_set(self) -> bool:
-        """Whether it stands for a set."""
-        return self.tj_of is set
-
-    def tj_arrays(self) -> list[Box]:
-        return [*super().tj_arrays(), self.tj_slots]
-
-    # -- where keys are
-
-    def tj_row(self, key: Any) -> Row:
-        """Where a key is."""
-        kinds, count = self.tj_items.kinds, len(tree.leaves(key))
-        mine = items_of(key)
-        first = self.tj_items.tree if self.tj_is_set else self.tj_items.tree.children()[0]
-        if (
-            mine is None
-            or mine.tree != first
-            or any(
-                (a.dtype, a.shape) != (b.dtype, b.shape)
-                for a, b in zip(mine.kinds, kinds[:count], strict=True)
-            )
-        ):
-            raise self.tj_refusal("a key of another type")
-        keys = [
-            convert(to_raw(taken(k)), kind.dtype) for k, kind in zip(tree.leaves(key), kinds, strict=False)
-        ]
-        columns = [c.read() for c in self.tj_columns[:count]]
-        slots, last = self.tj_slots.read(), self.tj_slots.aval.shape[0] - 1
-        zero, one = np.int64(0), np.int64(1)
-
-        def row(at: Any) -> Any:
-            number = _at(slots, at)
-            return number, inside(
-                ops.arithmetic.maximum(ops.arithmetic.sub(number, one), zero), self.tj_room - 1
-            )
-
-        def test(at: Any) -> Box:
-            number, n = row(at.read())
-            other: Any = None
-            for c, k in zip(columns, keys, strict=True):
-                differs = ops.compare.ne(_at(c, n), k)
-                other = differs if other is None else ops.compare.or_(other, differs)
-            return box(ops.compare.and_(ops.compare.ne(number, zero), other))
-
-        def step(at: Any) -> Box:
-            return box(_within(ops.arithmetic.add(at.read(), one), last))
-
-        start = _within(_hashed(keys), last)
-        slot = inside(control.structured.loops.while_loop(test, step, box(start)).read(), last)
-        number, n = row(slot)
-        return Row(ops.compare.ne(number, zero), n, slot)
-
     def _enter(self, r: Row, leaves: Sequence[Any], keep: bool) -> None:
         """Let the row of a key be `leaves`; `keep`: what it has already stays."""
-        self.tj_check_free()
         self.tj_forget_head()
-        n = self.tj_number()
+        n = self.tj_used()
         to = ops.compare.select(r.found, r.at, raw_of(n))
         at = check_index(to, size=self.tj_room, axis=0, failure=FULL)
-        count = len(self.tj_items.kinds) if keep or self.tj_is_set else self._keys()
+        count = len(self.tj_items.kinds) if keep or self.tj_is_set else self.tj_keys()
         for m, (c, p, leaf) in enumerate(zip(self.tj_columns, self.tj_python, leaves, strict=True)):
             new, flag = convert(to_raw(taken(leaf)), c.aval.dtype), python_of(leaf)
             if m < count:
-                new = ops.compare.select(r.found, _at(c.read(), at), new)
+                new = ops.compare.select(r.found, nth(c.read(), at), new)
             c[user(at)] = box(new)
             if not isinstance(p, bool):
-                p[user(at)] = box(ops.compare.select(r.found, _at(p.read(), at), flag) if m < count else flag)
+                p[user(at)] = box(ops.compare.select(r.found, nth(p.read(), at), flag) if m < count else flag)
         self.tj_slots[user(r.slot)] = box(ops.arithmetic.add(at, np.int64(1)))
         fresh = ops.create.convert(ops.compare.not_(r.found), _I64)
-        self.tj_let_be(ops.arithmetic.add(raw_of(n), fresh))
-
-    def _keys(self) -> int:
-        """How many numbers a key has."""
-        return self.tj_items.tree.children()[0].num_leaves
+        self.tj_let_be(ops.arithmetic.add(raw_of(self.tj_number()), fresh))
 
     def _value(self, r: Row, default: Any) -> Any:
         """The value of a key, or where there is none `default`, which is like a value."""
-        first = self._keys()
+        first = self.tj_keys()
         kinds, structure = self.tj_items.kinds[first:], self.tj_items.tree.children()[1]
         mine = items_of(default)
         if (
@@ -158,8 +96,8 @@ class Table(Columns):
         found = []
         leaves = tree.leaves(default)
         for c, p, leaf in zip(self.tj_columns[first:], self.tj_python[first:], leaves, strict=True):
-            there = np.bool_(p) if isinstance(p, bool) else _at(p.read(), r.at)
-            raw = ops.compare.select(r.found, _at(c.read(), r.at), convert(to_raw(taken(leaf)), c.aval.dtype))
+            there = np.bool_(p) if isinstance(p, bool) else nth(p.read(), r.at)
+            raw = ops.compare.select(r.found, nth(c.read(), r.at), convert(to_raw(taken(leaf)), c.aval.dtype))
             found.append(_number(raw, there, python_of(leaf), r.found))
         return tree.unflatten(structure, found)
 
@@ -176,14 +114,14 @@ class Table(Columns):
 
     def __getitem__(self, key: Any) -> Any:
         self._only_dict("__getitem__")
-        r = self.tj_row(key)
         if self.tj_factory in FACTORIES:
-            return self._set_default(r, key, self.tj_factory())
+            return self._set_default(key, self.tj_factory())
         if self.tj_factory is not None:
             raise self.tj_refusal("a default that is no number")
+        r = self.tj_row(key)
         if self.tj_of is collections.Counter:
             return self._value(r, 0)
-        leave_if(ops.compare.not_(r.found), "a key that is not in the dict")
+        leave_if(ops.compare.not_(r.found), MISSING)
         values = tree.unflatten(self.tj_items.tree, self._leaves_at(r.at))
         return values[1]
 
@@ -193,9 +131,10 @@ class Table(Columns):
     def setdefault(self, key: Any, default: Any = None, /) -> Any:
         """As of a dict."""
         self._only_dict("setdefault")
-        return self._set_default(self.tj_row(key), key, default)
+        return self._set_default(key, default)
 
-    def _set_default(self, r: Row, key: Any, default: Any) -> Any:
+    def _set_default(self, key: Any, default: Any) -> Any:
+        r = self.tj_place_for(key)
         found = self._value(r, default)
         self._enter(r, self.tj_leaves((key, default)), True)
         return found
@@ -203,27 +142,96 @@ class Table(Columns):
     def __setitem__(self, key: Any, value: Any) -> None:
         self._only_dict("__setitem__")
         leaves = self.tj_leaves((key, value))
-        self._enter(self.tj_row(key), leaves, False)
+        self._enter(self.tj_place_for(key), leaves, False)
 
     def add(self, key: Any, /) -> None:
         """As of a set."""
-        if not self.tj_is_set:
-            raise AttributeError(f"{self.tj_of.__name__!r} object has no attribute 'add'")
+        self._only_set("add")
         leaves = self.tj_leaves(key)
-        self._enter(self.tj_row(key), leaves, True)
+        self._enter(self.tj_place_for(key), leaves, True)
+
+    def pop(self, key: Any, /, *default: Any) -> Any:
+        """As of a dict."""
+        self._only_dict("pop")
+        r = self.tj_row(key)
+        if default:
+            found = self._value(r, *default)
+        else:
+            leave_if(ops.compare.not_(r.found), MISSING)
+            found = tree.unflatten(self.tj_items.tree, self._leaves_at(r.at))[1]
+        self.tj_take_out(r)
+        return found
+
+    def tj_pop_unread(self, key: Any, /, *default: Any) -> None:
+        """The same where nobody reads what it gives."""
+        if self.tj_is_set or not default:
+            self.pop(key)
+        else:
+            self.tj_take_out(self.tj_row(key))
+
+    def __delitem__(self, key: Any) -> None:
+        self._only_dict("__delitem__")
+        self._take_out_known(key)
+
+    def _take_out_known(self, key: Any) -> None:
+        r = self.tj_row(key)
+        leave_if(ops.compare.not_(r.found), MISSING)
+        self.tj_take_out(r)
+
+    def remove(self, key: Any, /) -> None:
+        """As of a set."""
+        self._only_set("remove")
+        self._take_out_known(key)
+
+    def discard(self, key: Any, /) -> None:
+        """As of a set."""
+        self._only_set("discard")
+        self.tj_take_out(self.tj_row(key))
+
+    def clear(self) -> None:
+        """As of a dict or set."""
+        self.tj_check_free()
+        self.tj_forget_head()
+        self.tj_cut = True
+        refill([(self.tj_slots.storage, np.zeros(self.tj_slots.aval.shape, np.int64))])
+        self.tj_first = self.tj_length = 0
+
+    def update(self, *others: Any) -> None:
+        """As of a dict or set, by what is known or a list of pairs or items."""
+        pairs = [self._given(other) for other in others]
+        if self.tj_of is collections.Counter or (len(others) != 1 and not self.tj_is_set):
+            raise self.tj_refusal("`update`")
+        for given in pairs:
+            for x in given:
+                if self.tj_is_set:
+                    self.add(x)
+                else:
+                    self[x[0]] = x[1]
+
+    def _given(self, other: Any) -> list[Any]:
+        """The keys of a set, or what is put into a dict, as pairs."""
+        if type(other) in DICTS:
+            return list(other if self.tj_is_set else other.items())
+        pairs = self.tj_is_set or (
+            type(other) in (list, tuple) and all(type(x) is tuple and len(x) == 2 for x in other)
+        )
+        if type(other) not in (list, tuple, *((set,) if self.tj_is_set else ())) or not pairs:
+            raise self.tj_refusal("`update`")
+        return list(other)
 
     # -- all entries, as lists
 
     def tj_list(self, which: int | None) -> Buffer:
         """The entries, or of all of them the keys (0) or values (1)."""
-        items, columns, python = self.tj_items, self.tj_columns, self.tj_python
+        items, raws = self.tj_items, iter(self.tj_closed()[1])
+        columns = [new_array(next(raws)) for _ in self.tj_columns]
+        python = [p if isinstance(p, bool) else new_array(next(raws)) for p in self.tj_python]
         if which is not None and not self.tj_is_set:
-            part = slice(0, self._keys()) if which == 0 else slice(self._keys(), None)
+            part = slice(0, self.tj_keys()) if which == 0 else slice(self.tj_keys(), None)
             structure = items.tree.children()[which]
             items, columns, python = Items(structure, items.kinds[part]), columns[part], python[part]
         trees = [items.tree] if items is not self.tj_items or self.tj_is_set else items.tree.children()
-        copies = [p if isinstance(p, bool) else new_array(p.read()) for p in python]
-        made = Buffer(list, items, [new_array(c.read()) for c in columns], copies, self.tj_length)
+        made = Buffer(list, items, columns, python, self.tj_length)
         made.tj_shares = not all(t.is_leaf() for t in trees)
         return made
 
@@ -251,15 +259,19 @@ class Table(Columns):
         """A dict or set of the same entries."""
         if (cls is set) != self.tj_is_set:
             raise self.tj_refusal(f"a {cls.__name__} made of it")
-        part = self.tj_list(None)
+        part, slots = self.tj_list(None), self.tj_closed()[0]
         made = Table(list, part.tj_items, part.tj_columns, part.tj_python, part.tj_length)
-        made.tj_of, made.tj_slots = cls, new_array(self.tj_slots.read())
+        made.tj_of, made.tj_slots, made.tj_cut = cls, new_array(slots), self.tj_cut
         made.tj_factory = self.tj_factory if cls is collections.defaultdict else None
         return made
 
     def _only_dict(self, name: str) -> None:
         if self.tj_is_set:
             raise self.tj_refusal(f"`{name}`")
+
+    def _only_set(self, name: str) -> None:
+        if not self.tj_is_set:
+            raise AttributeError(f"{self.tj_of.__name__!r} object has no attribute {name!r}")
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(self.tj_of, name):
@@ -277,32 +289,6 @@ def _number(raw: Any, there: Any, otherwise: Any, found: Any) -> Any:
     if not isinstance(there, Value) and not isinstance(otherwise, Value) and bool(there) == bool(otherwise):
         return box(raw, weak=bool(there))
     return unsure(raw, ops.compare.select(found, there, otherwise))
-
-
-def _at(column: Any, n: Any) -> Any:
-    return ops.gather.take(column, n, 0, mode="promise_in_bounds")
-
-
-def _within(h: Any, last: int) -> Any:
-    return (
-        inside(ops.compare.and_(h, np.int64(last)), last) if isinstance(h, Value) else np.int64(int(h) & last)
-    )
-
-
-def _hashed(keys: Sequence[Any]) -> Any:
-    """A number of a key, whose low bits say where to look for it."""
-    h: Any = 0
-    for k in keys:
-        if not isinstance(k, Value) and not isinstance(h, Value):
-            h = ((int(h) ^ int(k)) * _FACTOR + (1 << 63)) % (1 << 64) - (1 << 63)
-            continue
-        mixed = ops.compare.xor(_operand(h), convert(_operand(k), _I64))
-        h = ops.arithmetic.mul(mixed, np.int64(_FACTOR))
-    return h >> _SHIFT if not isinstance(h, Value) else ops.compare.shift_right(h, np.int64(_SHIFT))
-
-
-def _operand(x: Any) -> Any:
-    return x if isinstance(x, Value) else np.int64(x)
 
 
 # ---------------------------------------------------------------- what it gives to others
@@ -337,7 +323,7 @@ class Filled(NamedTuple):
         entries = self.made(*pieces)
         if type(entries) is Buffer:
             out = Table(list, entries.tj_items, entries.tj_columns, entries.tj_python, entries.tj_length)
-            out.tj_of, out.tj_factory, out.tj_slots = self.cls, self.factory, slots
+            out.tj_of, out.tj_factory, out.tj_slots, out.tj_cut = self.cls, self.factory, slots, False
             return out
         if self.cls is collections.defaultdict:
             return collections.defaultdict(self.factory, entries)
@@ -348,7 +334,9 @@ def parts(x: Columns) -> tuple[Any, list[Any]]:
     """What makes what a buffer or table stands for, and of what."""
     if not isinstance(x, Table):
         return parts_of_list(x)  # type: ignore[arg-type]
+    if x.tj_is_set and x.tj_cut:  # it depends on what was in the set
+        raise x.tj_refusal("the order of a set of which items were taken out, as a result")
     entries = x.tj_list(None)
     entries.tj_shares = False  # it is given up here
     made, pieces = parts_of_list(entries)
-    return Filled(x.tj_of, x.tj_factory, made), [x.tj_slots, *pieces]
+    return Filled(x.tj_of, x.tj_factory, made), [new_array(x.tj_closed()[0]), *pieces]

@@ -67,6 +67,7 @@ class _Keyed:
         self.held[key(k)] = value
 
     def __delitem__(self, k: Any) -> None:
+        lookups.ask_to_take(self.held, k)
         del self.held[key(k)]
 
 

@@ -1,6 +1,7 @@
 """What rewritten functions call: this module is a constant of their code."""
 
 from tracejit.frontend.lists.orders import attribute as member
+from tracejit.frontend.lists.orders import unread
 from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
 from tracejit.frontend.rewrite.hooks.calls import builtin
 from tracejit.frontend.rewrite.hooks.comprehensions import comprehension
@@ -60,5 +61,6 @@ __all__ = [
     "text",
     "thrown",
     "tried",
+    "unread",
     "while_",
 ]

@@ -49,6 +49,7 @@ class Texts(ast.NodeTransformer):
     changes: int
     local: set[str]  # names of the function, of those around it and in it, and of comprehensions
     owner: str  # the class in which the function is defined
+    unread: ast.Attribute | None = None  # what is called next, of whose result nobody reads anything
 
     def visit_JoinedStr(self, e: ast.JoinedStr) -> Any:
         self.changes += 1
@@ -89,7 +90,14 @@ class Texts(ast.NodeTransformer):
         self.changes += 1
         private = self.owner.strip("_") and e.attr[:2] == "__" != e.attr[-2:]
         name = f"_{self.owner.lstrip('_')}{e.attr}" if private else e.attr
-        return at(hook("member", e.value, ast.Constant(name)), e)
+        return at(hook("unread" if attribute is self.unread else "member", e.value, ast.Constant(name)), e)
+
+    def visit_Expr(self, s: ast.Expr) -> Any:
+        """`d.pop(k, None)`, of which nobody reads the result."""
+        call = s.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "pop":
+            self.unread = call.func
+        return self.generic_visit(s)
 
     def _of_module(self, e: ast.expr) -> bool:
         """Whether it may be taken for a function of a module, such as `np.linalg.norm`: small letters only, from a
