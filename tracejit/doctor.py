@@ -70,10 +70,11 @@ def _threads() -> Iterator[Row]:
 
 
 def _blas() -> str:
-    """SciPy's, which compiled code calls, and the processor that its kernels are for."""
-    scipy: Any = importlib.import_module("scipy")
-    built = scipy.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
-    name = f"{built.get('name', 'unknown')} {built.get('version', '')}".strip()
+    """Whose compiled code calls for products, and the processor that its kernels are for."""
+    package = jit.blas_package()
+    module: Any = importlib.import_module(package)
+    built = module.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    name = f"{package}'s {built.get('name', 'unknown')} {built.get('version', '')}".strip()
     kernels = jit.blas_kernels()
     forced = " by OPENBLAS_CORETYPE" if "OPENBLAS_CORETYPE" in os.environ else ""
     return f"{name}, kernels for {kernels}{forced}" if kernels else name

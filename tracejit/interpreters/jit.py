@@ -374,3 +374,8 @@ def disk_cache_maker() -> str:
 def blas_kernels() -> str:
     """The processor whose kernels BLAS has chosen; '' if it does not tell."""
     return blas.kernels()
+
+
+def blas_package() -> str:
+    """The package whose BLAS compiled code calls: "numpy" or "scipy"."""
+    return "numpy" if blas.is_numpys() else "scipy"

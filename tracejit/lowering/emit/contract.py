@@ -32,7 +32,6 @@ _ALONE = {"s": 1 << 18, "d": 1 << 18, "c": 1 << 15, "z": 1 << 15}
 #: Elements of a matrix that has to be copied for BLAS above which the sum is taken part by part, so that the copy of
 #: a part stays in the cache, and terms that a part has at least.
 _COPIED, _PART = 1 << 17, 256
-_I32 = np.dtype(np.int32)
 
 
 def emit_contract(body: Body, eqn: Eqn) -> None:
@@ -173,7 +172,7 @@ class _Gemm:
 
     def _slot(self, x: Any) -> Any:
         k = self.body.k
-        return k.slot(k.cast(k.lift(x, I64), _I32), "n")
+        return k.slot(k.lift(x, I64), "n")
 
     def _scalar(self, x: float) -> Any:
         """A pointer to a factor; complex ones are two numbers side by side."""

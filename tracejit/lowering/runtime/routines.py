@@ -1,5 +1,5 @@
-"""Routines of libraries that native code calls by address: NumPy's sorting functions and distributions, SciPy's BLAS
-and LAPACK.
+"""Routines of libraries that native code calls by address: NumPy's sorting functions and distributions, BLAS and
+LAPACK.
 
 Names are `numpy:sort:float64:0`, `numpy:argsort:int32:2` (0 NumPy's quicksort, 2 a stable sort), `blas:dgemm`,
 `lapack:dgetrf`, `random:random_standard_normal` (see `draws`).
@@ -41,7 +41,9 @@ def address(name: str) -> int:
     library, _, rest = name.partition(":")
     if library == "random":
         return draws.address(rest)
-    return _sorting(rest) if library == "numpy" else blas.address(rest)
+    if library == "numpy":
+        return _sorting(rest)
+    return blas.lapack(rest) if library == "lapack" else blas.address(rest)
 
 
 @functools.cache

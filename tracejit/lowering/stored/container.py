@@ -18,7 +18,7 @@ from typing import Any
 MAGIC = b"tracejit program"
 #: Of the format, and of how programs are called (`Executable`, the entry, the table): it changes when either does. A
 #: file among the tests notices that.
-VERSION = 1
+VERSION = 2
 _HEADER = struct.Struct("<16sIQQ")
 _DIGEST = 32
 

@@ -113,8 +113,8 @@ def is_called(a: Any) -> bool:
 
 
 def place(k: Any, x: int | str) -> Any:
-    """Where a routine of BLAS or LAPACK finds a size, or a letter."""
-    return k.slot(k.const(x, I32) if isinstance(x, int) else k.const(ord(x), np.dtype(np.int8)))
+    """Where a routine of BLAS or LAPACK finds a size, of 64 bits (`lowering.runtime.blas` says why), or a letter."""
+    return k.slot(k.const(x, I64) if isinstance(x, int) else k.const(ord(x), np.dtype(np.int8)))
 
 
 def work_of_call(multiplications: int) -> int:
