@@ -290,8 +290,8 @@ def test_blas_through_the_pointer_table(shells, routine):
     gemm = k.external(f"blas:{routine}", f"void({','.join(['ptr'] * 13)})")
     flag = k.slot(k.const(ord("N"), np.uint8))
     n, m, one, zero = (
-        k.slot(k.const(2, I4)),
-        k.slot(k.const(3, I4)),
+        k.slot(k.const(2, np.int64)),
+        k.slot(k.const(3, np.int64)),
         k.slot(k.const(1, d)),
         k.slot(k.const(0, d)),
     )
