@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.errors import OutputCastError
+from tracejit.errors import ArgumentTypeError, OutputCastError
 from tracejit.ir.elsewhere import TYPES, is_elsewhere
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.operands import (
@@ -131,6 +131,8 @@ def implements(
             args = arrays_of(args)
             if len(args) > 1:
                 place, parameters = _out_place(np_function)
+                if len(args) > len(parameters) and place < sys.maxsize:
+                    raise ArgumentTypeError(name=fn.__name__, problem=f"{len(args)} arguments are too many")
                 if len(args) > place:  # `out` by position, and what follows it
                     kwargs |= zip(parameters[place:], args[place:], strict=False)
                     args = args[:place]
@@ -147,7 +149,8 @@ def implements(
                 ordered = np_function is np.einsum or _asks_order(args, kwargs)
                 return as_numpys(np_function, args, kwargs, result, ordered)
             judge_output(np_function, result, out)
-            stored = store(out, result, fn.__name__)
+            broadcasts = isinstance(np_function, np.ufunc) or np_function is np.clip
+            stored = store(out, result, fn.__name__, fits=not broadcasts)
             return result if np_function is np.dot and not shape_of(result) else stored  # as NumPy's
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]

@@ -276,8 +276,11 @@ def broadcast_operands(name: str, raws: list[Any], full: bool = False) -> list[A
 # ---------------------------------------------------------------- results
 
 
-def store(out: Any, result: Any, name: str, casting: str = "same_kind", where: Any = None) -> Any:
-    """Write `result` (a box or raw value) into `out=`; gives `out`."""
+def store(
+    out: Any, result: Any, name: str, casting: str = "same_kind", where: Any = None, fits: bool = False
+) -> Any:
+    """Write `result` (a box or raw value) into `out=`; gives `out`. `fits`: whether that has to have the result's
+    shape, as everywhere but in calls of ufuncs, which broadcast into it."""
     if type(out) is tuple:
         (out,) = out
     if type(out) is not Box:
@@ -285,6 +288,8 @@ def store(out: Any, result: Any, name: str, casting: str = "same_kind", where: A
     check_output(name, dtype_of(result), out.aval.dtype, casting)
     shape = shape_here(out.aval.shape)
     if shape_of(result) != shape:
+        if fits and out.aval.is_static:
+            raise ShapeError(op=name, problem=f"`out=` has the shape {shape}, and not {shape_of(result)}")
         if broadcast_shapes(name, [shape_of(result), shape]) != shape:
             raise ShapeError(
                 op=name,

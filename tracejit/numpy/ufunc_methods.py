@@ -97,7 +97,7 @@ def reduce(
         result = NUMPY_TO_TRACEJIT[function](x, **options)
     else:
         result = _folded(ufunc, a, axis, dtype, keeps(keepdims), initial, where)
-    return result if out is None else store(out, result, ufunc.__name__)
+    return result if out is None else store(out, result, ufunc.__name__, fits=True)
 
 
 def _folded(ufunc: Any, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
@@ -227,7 +227,7 @@ def accumulate(ufunc: Any, array: Any, axis: int = 0, dtype: Any = None, out: An
         result = wrap(running(cast(x, accumulator), axis=at, reverse=False))
     else:
         result = _running(ufunc, _to_operands(ufunc, x, accumulator), at, accumulator)
-    return result if out is None else store(out, result, ufunc.__name__)
+    return result if out is None else store(out, result, ufunc.__name__, fits=True)
 
 
 def _running(ufunc: Any, x: Any, axis: int, accumulator: np.dtype) -> Any:
@@ -258,7 +258,7 @@ def reduceat(ufunc: Any, a: Any, indices: Any, axis: int = 0, dtype: Any = None,
     ops.index_check.fail_where(outside, ops.index_check.Raising(IndexError, message, dtypes.int64), starts)
     result = _segments(ufunc, rows, wrap(starts), n, accumulator)
     result = NUMPY_TO_TRACEJIT[np.moveaxis](result, 0, at)
-    return result if out is None else store(out, result, ufunc.__name__)
+    return result if out is None else store(out, result, ufunc.__name__, fits=True)
 
 
 def _segments(ufunc: Any, rows: Any, starts: Any, n: int, accumulator: np.dtype) -> Any:

@@ -24,7 +24,7 @@ from tracejit.tracing import Box, is_tracing, wrap
 _SAME = {
     "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "max": np.max, "min": np.min,
     "argmax": np.argmax, "argmin": np.argmin, "any": np.any, "all": np.all, "cumsum": np.cumsum,
-    "cumprod": np.cumprod, "ptp": np.ptp, "swapaxes": np.swapaxes, "squeeze": np.squeeze, "dot": np.dot,
+    "cumprod": np.cumprod, "swapaxes": np.swapaxes, "squeeze": np.squeeze, "dot": np.dot,
     "round": np.round, "repeat": np.repeat, "take": np.take, "argsort": np.argsort,
     "diagonal": np.diagonal, "trace": np.trace, "nonzero": np.nonzero, "ravel": np.ravel, "choose": np.choose,
     "searchsorted": np.searchsorted, "argpartition": np.argpartition,
@@ -56,6 +56,8 @@ def _clip(x: Box, min: Any = None, max: Any = None, out: Any = None, **kwargs: A
 
 def _reshape(x: Box, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     """Another shape, given as one tuple or as integers."""
+    if shape and shape[0] is None:
+        raise ArgumentTypeError(name="reshape", problem="no shape is given")
     target = shape[0] if len(shape) == 1 else shape
     return NUMPY_TO_TRACEJIT[np.reshape](x, target, order, copy=copy)
 

@@ -209,6 +209,8 @@ def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:
     """Which elements occur among `test_elements`: by binary search in them, sorted."""
+    if kind not in (None, "sort", "table"):
+        raise ArgumentError(name="isin", problem=f"`kind=` is 'sort' or 'table', not {kind!r}")
     d = result_type(element, test_elements)
     x = convert(element, d)
     tests = flat("isin", convert(test_elements, d))

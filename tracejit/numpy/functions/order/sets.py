@@ -20,7 +20,7 @@ from tracejit.numpy.functions.arrays.joining import concatenate
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
 from tracejit.numpy.functions.order import distinct
 from tracejit.numpy.functions.order.searching import flat, give_size, true_places, values_of
-from tracejit.numpy.functions.statistics.reductions import axes_of
+from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of
 from tracejit.numpy.operands import cast, convert, dtype_of, raw, result_type, shape_of
 from tracejit.tracing import box, wrap
 
@@ -47,7 +47,7 @@ def unique(
         if axis is not None:
             raise ArgumentError(name="unique", problem="size= takes no axis: flatten the array first")
         found = _padded(x, int(size), fill_value, equal_nan)
-    elif sorted and _is_traced(x) and (axis is None or x.ndim == 1):
+    elif sorted and _is_traced(x) and (axis is None or (x.ndim == 1 and axis_of("unique", axis, 1) == 0)):
         found = distinct.unique(x, return_index, return_inverse, return_counts, equal_nan)
     else:
         known = values_of("unique", x, give_size("unique"))
