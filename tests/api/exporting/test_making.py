@@ -11,7 +11,7 @@ from tests.programs import test_corpus  # noqa: F401 - enters the programs
 from tests.programs.observe import PROGRAMS, observe
 
 #: Differences that docs/export.md has: caches stay behind, captured arrays are copied, what a function has written
-#: before it raises, and numbers in the text of exceptions.
+#: before it raises, numbers in the text of exceptions, and warnings of empty parts.
 KNOWN = {
     "corpus_containers_g.cache_filled_for_others",
     "corpus_names.a_cache_counts_its_calls",
@@ -24,6 +24,11 @@ KNOWN = {
     "corpus_failing.not_positive_after_a_write",
     "corpus_exceptions.assert_with_text",
     "corpus_first.raises_by_value",
+    "corpus_warned.means_of_parts_that_turn_out_empty",
+    "corpus_warned.spreads_of_parts_that_turn_out_empty",
+    "corpus_warned.means_of_what_is_never_nan",
+    "corpus_warned.middles_of_parts_that_turn_out_empty",
+    "corpus_warned.what_is_not_nan_in_rows_where_all_turn_out_to_be",
 }
 
 
