@@ -64,7 +64,7 @@ def lower(
     if not aliases:
         join_loops(program, ctx.homes)
     if not device:
-        cut_strips(program)
+        cut_strips(program, ctx.homes)
     parallelise(program, ctx.homes, notes, *([1] if device else []))
     if not device:
         choose_streams(

@@ -11,6 +11,8 @@ import pytest
 import tracejit as tj
 from tracejit import lax
 from tracejit.lowering.loops import strips
+from tracejit.lowering.loops.builder import Builder
+from tracejit.lowering.loops.memory import plan_memory
 
 LONG = np.random.default_rng(0).random(strips.LEAST + 700)
 
@@ -115,3 +117,25 @@ def test_against_numpy(f: Callable[..., Any]) -> None:
 def test_an_argument_in_whose_memory_the_result_lies() -> None:
     f = tj.jit(by_arrays, donate_argnums=0)
     np.testing.assert_array_equal(f(LONG.copy()), tj.jit(by_arrays)(LONG))
+
+
+def test_what_a_step_needs_for_itself_lies_apart() -> None:
+    """Two strips may be at different places of a step, where memory of both would be the same."""
+    k, n = Builder(), 2 * strips.LEAST
+    x = k.buffer("x", np.dtype(np.float64), n, "arg", 0)
+    narrow, wide = (
+        k.buffer(name, np.dtype(d), n, "arena") for name, d in (("narrow", np.float32), ("wide", np.float64))
+    )
+    with k.loop(0, 5):
+        for first, last in ((x, narrow), (narrow, x), (x, wide), (wide, x)):
+            with k.loop(0, n, vector=True) as i:
+                k.store(last, i, k.cast(k.load(first, i), last.dtype))
+    steps: Any = k.program.body.stmts[0]
+    homes = {narrow: steps.body, wide: steps.body}
+    plan_memory(k.program, homes)
+    assert narrow.slot == wide.slot == 0
+    strips.cut(k.program, homes)
+    plan_memory(k.program, homes)
+    outer: Any = k.program.body.stmts[0]
+    assert outer.independent, "it goes by strips"
+    assert {narrow.slot, wide.slot} == {0, 8 * n} or {narrow.slot, wide.slot} == {0, 4 * n}

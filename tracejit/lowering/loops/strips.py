@@ -12,7 +12,7 @@ they would have to wait for each other after each step. This is what `vmap` make
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tracejit.lowering.cuda.lanes.forms import LANE, Forms, owned
@@ -37,14 +37,16 @@ STRIP, LEAST = 1024, 8192
 _KINDS = ("arg", "arena")
 
 
-def cut(program: Program) -> None:
-    """Let the outermost loops of steps of a program take strips, as far as they can."""
+def cut(program: Program, homes: dict[Buffer, Block]) -> None:
+    """Let the outermost loops of steps of a program take strips, as far as they can. `homes`, see `plan_memory`: what
+    a step needs for itself is needed over all steps now, since other strips may be at another place of the step."""
     related = {frozenset(map(id, pair)) for pair in program.may_alias}
     for n, s in enumerate(program.body.stmts):
         if isinstance(s, For) and not (s.independent or s.vector or s.down) and trips(s) > 1:
             lanes = _lanes_of(s)
             if lanes and _are_apart(s, lanes, related):
                 last = max((r.id for x in walk(program.body.stmts) for r in defined(x)), default=0)
+                homes.update(dict.fromkeys((b for b, _, _ in _accesses(walk([s]))), program.body))
                 program.body.stmts[n] = _in_strips(s, lanes, last)
 
 
@@ -67,7 +69,7 @@ def _is_plain(s: Any) -> bool:
     return isinstance(s, Inst) and not is_check(s) and not isinstance(s.attr, Slot)
 
 
-def _accesses(stmts: list[Any]) -> Iterator[tuple[Buffer, Any, bool]]:
+def _accesses(stmts: Iterable[Any]) -> Iterator[tuple[Buffer, Any, bool]]:
     """What statements load and store: buffers, indices, whether it is stored."""
     for s in stmts:
         if isinstance(s, Store):
