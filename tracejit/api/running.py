@@ -74,11 +74,8 @@ OTHERS["scipy"] = _hosted
 OBJECTS["scipy"] = _adopted
 LIBRARIES["scipy._lib._array_api"] = _entries("scipy._lib._array_api", "scipy.hosting.following")
 LIBRARIES["array_api_compat"] = _entries("array_api_compat", "scipy.hosting.following")
-for _place in (
-    "",
-    "scipy._lib.",
-    "scipy._external.",
-):  # what other libraries, and SciPy's functions, call NumPy
+# What other libraries, and SciPy's functions before and since 1.18, call NumPy.
+for _place in ("", "scipy._lib.", "scipy._external."):
     modules.REBIND[f"{_place}array_api_compat.numpy"] = numpy
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tracejit.lowering.cuda.lanes.forms import LANE, Forms, owned
 from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.forms import LANE, Forms, owned
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     I64,
     Block,

@@ -11,8 +11,8 @@ become one as well.
                                                         slot = slot * x[t * 100000 + i]
                                                     c[i] = slot
 
-Read `gather` first, which finds such statements; `group` sees whether lanes are independent, by `forms` of indices and
-by `owners` of memory; `interchange` writes the loop, `promote` its registers. `scatter` is about loops that write at
-places which they read: there the threads share the places, not the iterations. `ahead` lets the steps of lanes load
-what later ones read.
+Read `gather` first, which finds such statements; `group` sees whether lanes are independent, by the forms of indices
+(`loops.forms`) and by `owners` of memory; `interchange` writes the loop, `promote` its registers. `scatter` is about
+loops that write at places which they read: there the threads share the places, not the iterations. `ahead` lets the
+steps of lanes load what later ones read.
 """

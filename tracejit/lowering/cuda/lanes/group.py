@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, is_set_first
-from tracejit.lowering.cuda.lanes.forms import INNER, LANE, ONE, OUTER, Form, Forms
 from tracejit.lowering.cuda.lanes.owners import Access, Memory, is_owned
 from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.forms import INNER, LANE, ONE, OUTER, Form, Forms
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     Block,
     Buffer,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tracejit import dtypes
-from tracejit.lowering.cuda.lanes.forms import Form, Range, owned
+from tracejit.lowering.loops.forms import Form, Range, owned
 from tracejit.lowering.loops.nodes import Buffer, For, Program
 from tracejit.records import record
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Maker, is_set_first
-from tracejit.lowering.cuda.lanes.forms import LANE, ONE
 from tracejit.lowering.cuda.lanes.group import Group
 from tracejit.lowering.cuda.lanes.owners import Access
+from tracejit.lowering.loops.forms import LANE, ONE
 from tracejit.lowering.loops.nodes import (
     I64,
     Block,

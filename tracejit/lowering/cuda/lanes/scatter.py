@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, Maker, is_set_first
-from tracejit.lowering.cuda.lanes.forms import ONE, Form, Forms, bounds
 from tracejit.lowering.cuda.lanes.owners import Memory
 from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.forms import ONE, Form, Forms, bounds
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     BOOL,
     I64,

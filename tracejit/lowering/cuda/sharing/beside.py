@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts
-from tracejit.lowering.cuda.lanes.forms import Forms, bounds
 from tracejit.lowering.cuda.nodes import Control, Kernel
 from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.forms import Forms, bounds
 from tracejit.lowering.loops.nodes import Buffer, Comment, For, Inst, Operand, SetSlot, Store
 from tracejit.lowering.loops.uses import defined, is_check, operands, places
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, Maker
-from tracejit.lowering.cuda.lanes.forms import Forms
 from tracejit.lowering.cuda.tiles.nests import Nest, Writer, nest_of
 from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.forms import Forms
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     BOOL,
     I64,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.cuda.facts import Facts, Maker
-from tracejit.lowering.cuda.lanes.forms import ONE, Form, Forms
 from tracejit.lowering.cuda.tiles.joined import join
 from tracejit.lowering.cuda.tiles.nests import Nest, Writer, nest_of
 from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.forms import ONE, Form, Forms
 from tracejit.lowering.loops.nodes import (
     I64,
     Block,

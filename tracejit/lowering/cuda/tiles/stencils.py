@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.cuda.facts import Facts, Maker
-from tracejit.lowering.cuda.lanes.forms import ONE, Forms
 from tracejit.lowering.cuda.nodes import NEAR
 from tracejit.lowering.cuda.tiles.nests import Nest, Writer, nest_of
 from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.forms import ONE, Forms
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     BOOL,
     I64,

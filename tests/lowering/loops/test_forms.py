@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.cuda.lanes.forms import LANE, ONE, Form, added, owned, scaled
+from tracejit.lowering.loops.forms import LANE, ONE, Form, added, owned, scaled
 
 
 def touched(form: Form, lane: int, ranges: dict[Any, tuple[int, int]]) -> set[int]:
