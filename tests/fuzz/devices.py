@@ -16,7 +16,7 @@ from tests.fuzz.program import Loaded
 from tests.fuzz.spellings import Traced
 from tracejit.errors import UnsupportedFunctionError
 from tracejit.lowering.cuda import planner
-from tracejit.lowering.cuda.lanes import ahead, gather, scatter
+from tracejit.lowering.cuda.lanes import ahead, gather, scatter, segments
 from tracejit.lowering.cuda.sharing import warps
 from tracejit.lowering.cuda.tiles import stencils
 
@@ -29,6 +29,8 @@ def of_small_arrays() -> Iterator[None]:
         patch.setattr(planner, "MANY", 4)
         patch.setattr(gather, "LEAST", 2)
         patch.setattr(scatter, "LEAST", 2)
+        patch.setattr(segments, "LEAST", 5)
+        patch.setattr(segments, "PLACES", 3)
         patch.setattr(planner, "FEW", 2)
         patch.setattr(warps, "MANY_ROWS", 2)
         patch.setattr(ahead, "STEPS", 2)

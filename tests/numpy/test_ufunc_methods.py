@@ -120,6 +120,18 @@ def _at(u: np.ufunc, x: Any, index: Any, *operand: Any) -> Any:
     return y
 
 
+@pytest.mark.parametrize("u", [np.add, np.subtract, np.multiply, np.divide], ids=lambda u: u.__name__)
+def test_at_of_complex_numbers_and_places_that_are_computed(u: np.ufunc) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=n) + 1j * rng.normal(size=n) for n in (5, 40))
+    where = rng.integers(-5, 5, 40)
+    f = lambda x, i, y: _at(u, x, i, y)
+    np.testing.assert_array_equal(tj.jit(f)(x, where, y), f(x, where, y))
+    where[[7, 20]] = 6, 5
+    with pytest.raises(IndexError, match="index 6 is out of bounds"):
+        tj.jit(f)(x, where, y)
+
+
 @pytest.mark.parametrize("way", ["eager", "jit"])
 @pytest.mark.parametrize("index", [([0, 0, 1], [1, 1, 2]), (slice(None), 2), 1, ([2, 0],)])
 def test_at(index: Any, way: str) -> None:

@@ -52,6 +52,8 @@ _ASSOCIATIVE = {
 _REORDERABLE = (_ASSOCIATIVE | _REDUCTIONS.keys()) - {"lcm"}
 #: Methods of `x.at[i]` that accumulate as `ufunc.at` does.
 _AT = {"add": "add", "subtract": "subtract", "multiply": "multiply", "maximum": "max", "minimum": "min"}
+#: The mode of indices that have been looked at.
+_SAFE = "promise_in_bounds"
 
 
 def _given(x: Any) -> bool:
@@ -307,7 +309,8 @@ def at(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
     judge_loss(ufunc.result_dtype(*map(kind_of, operands)), a.aval.dtype)
     method = _AT.get(ufunc.__name__)
     same = ufunc.result_dtype(*map(kind_of, operands)) == a.aval.dtype  # otherwise every step is cast back
-    if method is not None and same and a.aval.dtype.kind in "iuf":
+    kinds = "iufc" if method in ("add", "subtract") else "iuf"
+    if method is not None and same and a.aval.dtype.kind in kinds:
         a[...] = getattr(a.at[indices], method)(_wrapped(b, a.aval.dtype), mode="raise")
     else:
         _at_positions(ufunc, a, indices, b)
@@ -338,7 +341,8 @@ def _at_positions(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
 
         def step(c: Any, row: Any) -> tuple[Any, Any]:
             i, value = row if values is not None else (row, None)
-            return c.at[i].set(new(c[i], value)), None
+            at = c.at[i]  # which has been looked at: it is one of `where`
+            return at.set(new(at.get(mode=_SAFE), value), mode=_SAFE), None
 
         result = control.structured.loops.scan(
             step, flat, positions if values is None else (positions, values)

@@ -50,7 +50,7 @@ def test_barriers_and_shuffles_are_not_copied(f: Any) -> None:
     """Threads that came from different branches would wait at different barriers, for ever."""
     low = lowered(f, X)
     text = ptx_of(low)
-    made, facts = plan(low.program)
+    made, facts = plan(low)
     source = module_text(low.program, facts, made, "card")[0]
     kernels = source[source.index("ptx_kernel") :]
     assert text.count("bar.sync") == kernels.count("barrier.cta.sync") + sum(

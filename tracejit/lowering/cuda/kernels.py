@@ -90,7 +90,7 @@ def module_text(program: Program, facts: Facts, plan: Plan, device: str) -> tupl
 
 def ptx_of(lowered: Lowered, cc: tuple[int, int] = (9, 0)) -> str:
     """PTX of the kernels of a program that was lowered for a device. Raises Unsupported: nothing of it runs there."""
-    made, facts = plan(lowered.program)
+    made, facts = plan(lowered)
     if not made.kernels:
         raise Unsupported("the host runs all of it")
     return ptx.assemble(module_text(lowered.program, facts, made, "card")[0], cc)

@@ -56,6 +56,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     blocks_of,
 )
 from tracejit.lowering.loops.uses import defined, is_check, operands, places
+from tracejit.lowering.lowered import Lowered
 
 #: Iterations up to which a parallel loop is run by the block that runs what is around it: a launch costs more.
 ALONE = 2048
@@ -68,13 +69,14 @@ _MOST_THREADS, _PER_THREAD = 256, 4
 _OF_LANES = 64
 
 
-def plan(program: Program) -> tuple[Plan, Facts]:
-    """The plan of a program, whose copies become loops, and what was found out. Raises Unsupported: only the host can
-    run it."""
+def plan(lowered: Lowered) -> tuple[Plan, Facts]:
+    """The plan of a lowered program, whose copies become loops, and what was found out. Calls of libraries that it
+    needs besides are added. Raises Unsupported: only the host can run it."""
+    program = lowered.program
     if any(isinstance(s, (Alloc, Grow, Give, Free)) for s in walk(program.body.stmts)):
         raise Unsupported("arrays whose size only the program knows")
     expand_copies(program)
-    gather(program)
+    gather(lowered)
     tile(program)
     tile_stencils(program)
     flatten(program)

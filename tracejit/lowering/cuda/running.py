@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import refusals
+from tracejit.errors import DeviceAccessError, refusals
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering.cuda import hosting, kernels, on_host
 from tracejit.lowering.cuda.graphs import Graph, with_graphs
@@ -42,7 +42,7 @@ class DeviceProgram:
     def __init__(self, lowered: Lowered, device: Any) -> None:
         self.lowered, self.device = lowered, device
         program = lowered.program
-        self.plan, self.facts = plan(program)
+        self.plan, self.facts = plan(lowered)
         self.text, sites = kernels.module_text(program, self.facts, self.plan, device.name)
         names = [k.name for k in self.plan.kernels]
         self.kernels = device.load(self.text, names, sites) if names else {}
@@ -111,9 +111,11 @@ class DeviceProgram:
                 _Run(self, table, stream, base, everything).steps(self.steps)
             if self.plan.fallible:
                 self.raise_failure(table, stream)
-        except np.linalg.LinAlgError:
-            if self.plan.fallible:
-                self.raise_failure(table, stream)  # what failed before: a library does not look for that
+        except (np.linalg.LinAlgError, DeviceAccessError):
+            if (
+                self.plan.fallible
+            ):  # what failed before: a library does not look for that, and reads what is there
+                self.raise_failure(table, stream)
             raise
         finally:
             self._tables.append(table)

@@ -42,9 +42,9 @@ def changed(x: Any) -> Any:
 
 def ahead(f: Any, *args: Any) -> int:
     """The loops of a program that read ahead."""
-    program = lowered(f, *args).program
-    plan(program)
-    return sum(isinstance(s, For) and is_ahead(s) for s in walk(program.body.stmts))
+    low = lowered(f, *args)
+    plan(low)
+    return sum(isinstance(s, For) and is_ahead(s) for s in walk(low.program.body.stmts))
 
 
 @pytest.mark.parametrize("steps", [15, 16, 17, 19, 64])

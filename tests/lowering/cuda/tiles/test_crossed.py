@@ -22,12 +22,12 @@ def some(*shape: int) -> np.ndarray:
 
 
 def kernels(f: Callable[..., Any], *args: Any) -> list[Kernel]:
-    return planner.plan(lowered(f, *args).program)[0].kernels
+    return planner.plan(lowered(f, *args))[0].kernels
 
 
 def has_tiles(f: Callable[..., Any], *args: Any) -> bool:
     low = lowered(f, *args)
-    planner.plan(low.program)
+    planner.plan(low)
     return any(b.name == "tile" for b in low.program.buffers)
 
 

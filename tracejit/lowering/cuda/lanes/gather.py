@@ -11,6 +11,7 @@ from tracejit.lowering.cuda.lanes.atomic import atomic
 from tracejit.lowering.cuda.lanes.group import Apart, Group, Parts
 from tracejit.lowering.cuda.lanes.interchange import interchange
 from tracejit.lowering.cuda.lanes.owners import Memory
+from tracejit.lowering.cuda.lanes.segments import Segments
 from tracejit.lowering.llvm.alias import pointees, walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     Block,
@@ -18,7 +19,6 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     For,
     If,
     Inst,
-    Program,
     Rotate,
     SetPointer,
     SetSlot,
@@ -27,6 +27,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     blocks_of,
 )
 from tracejit.lowering.loops.uses import defined, is_check, operands, places
+from tracejit.lowering.lowered import Lowered
 
 #: Lanes from which a group is made.
 LEAST = 8
@@ -37,17 +38,20 @@ _TOGETHER = 4  # elements side by side that threads take without being slower th
 _SIMPLE = (Inst, SetSlot, SetPointer, Rotate, Comment, Store)
 
 
-def gather(program: Program) -> None:
-    """Let loops over lanes take the place of statements of a program, which has no copies."""
-    _Gatherer(program).block(program.body)
+def gather(lowered: Lowered) -> None:
+    """Let loops over lanes take the place of statements of a program, which has no copies. What the device's libraries
+    are to do for that is added."""
+    _Gatherer(lowered).block(lowered.program.body)
 
 
 class _Gatherer:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, lowered: Lowered) -> None:
+        program = lowered.program
         self.body = program.body
         self.facts = Facts(program)
         self.maker = Maker(program)
         self.memory = Memory(program, pointees(program))
+        self.segments = Segments(lowered, self.facts, self.memory, self.maker)
         self.reads = Counter(r for s in walk(program.body.stmts) for r in operands(s))
 
     def block(self, block: Block) -> None:
@@ -66,9 +70,9 @@ class _Gatherer:
                 found.append(s)
                 at += 1
                 continue
-            shared = scatter.scattered(s, self.facts, self.memory, self.maker)
+            shared = scatter.scattered(s, self.facts, self.memory, self.maker, self.segments)
             if shared is not None:
-                found.append(shared)
+                found += shared
                 at += 1
                 continue
             if is_loop(s) and not (isinstance(s, For) and (s.vector or s.independent)):

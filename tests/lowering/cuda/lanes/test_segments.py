@@ -1,0 +1,193 @@
+"""Scatters sorted by their places: a thread for each place walks its segment, in the CPU's order at each place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit import lax
+from tracejit.lowering.cuda.lanes import scatter, segments
+
+RNG = np.random.default_rng(1)
+N, M = 300, 40
+INDEX, X, WORDS = RNG.integers(-M, M, N), RNG.normal(size=N), RNG.integers(0, M, N)
+ROWS = RNG.normal(size=(N, 3))
+
+
+@pytest.fixture(autouse=True)
+def of_small_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "LEAST", 200)
+    monkeypatch.setattr(scatter, "LEAST", 200)
+
+
+def added(i, x):
+    z = np.full(M, 0.1)
+    np.add.at(z, i, x)
+    return z
+
+
+def multiplied(i, x):
+    z = np.ones(M, np.float32)
+    np.multiply.at(z, i, x.astype(np.float32))
+    return z
+
+
+def chosen(i, x):
+    z = np.zeros(M)
+    z[i] = x
+    return z
+
+
+def backwards(i, x):
+    z = np.zeros(M)
+    for n in range(N - 1, 9, -1):
+        z[i[n]] = z[i[n]] * 0.5 + x[n]
+    return z
+
+
+def shifted(i, x):
+    """Keys that do not begin at 0."""
+    return tj.numpy.full(M, 0.1).at[i - 7].add(x, mode="promise_in_bounds")
+
+
+def dropped(i, x):
+    """Iterations outside do nothing."""
+    return tj.numpy.full(M, 0.1).at[i].add(x, mode="drop")
+
+
+def pairs(i, x):
+    """Two elements of a row, one of which the other one needs."""
+    z = np.zeros((M, 2))
+    for n in range(N):
+        k = i[n]
+        z[k, 0] = z[k, 0] * 0.25 + x[n]
+        z[k, 1] += z[k, 0]
+    return z
+
+
+def rows(i, x):
+    z = np.zeros((M, 3))
+    np.add.at(z, i, ROWS * x[:, None])
+    return z
+
+
+def complexes(i, x):
+    z = np.zeros(M, complex)
+    np.add.at(z, i, x + 1j * x[::-1])
+    return z
+
+
+def by_hypot(i, x):
+    """An operation that is done one by one."""
+    z = np.zeros(M)
+    np.hypot.at(z, i, x)
+    return z
+
+
+def searched(i, x):
+    """A loop in each iteration."""
+    z = np.zeros(M)
+    for n in range(N):
+        s = 0.0
+        for k in range(5):
+            s = s * 0.5 + x[(n + k) % N]
+        z[i[n]] = z[i[n]] * 0.5 + s
+    return z
+
+
+def repeated(i, x):
+    """In a loop of the host's."""
+
+    def step(z, t):
+        z = z * 0.5
+        return lax.fori_loop(0, N, lambda n, z: z.at[i[n]].add(x[n] + t), z), z[0]
+
+    return lax.scan(step, np.zeros(M), np.arange(3.0))
+
+
+def embedded(i, x):
+    return tj.grad(lambda t: np.sum(np.tanh(t[i]) ** 2))(np.ones((M, 3)) + x[0])
+
+
+def of_two(i, x):
+    return added(i, x), chosen(i, x * 2)
+
+
+CASES = [added, multiplied, chosen, backwards, pairs, rows, complexes, by_hypot, searched, repeated, embedded]
+CASES += [of_two]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("f", CASES)
+def test_each_place_has_a_thread_that_walks_its_segment(f: Any) -> None:
+    with tj.config.override(cuda="sanitize"):
+        there = tj.jit(f, device="cuda")
+        got = tj.tree.leaves(tj.device_get(there(INDEX, X)))
+        plan = there.lower(INDEX, X).compile().as_text("plan")
+    assert f"library: argsort of {N if f is not backwards else N - 10}, int64" in plan
+    for g, w in zip(got, tj.tree.leaves(tj.jit(f)(INDEX, X)), strict=True):
+        np.testing.assert_array_equal(g, w, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("f", "places"), [(shifted, WORDS + 7), (dropped, WORDS * 3 - 50), (dropped, WORDS * 0 - 50)]
+)
+def test_places_from_elsewhere_on_and_outside(f: Any, places: Any) -> None:
+    with tj.config.override(cuda="sanitize"):
+        there = tj.jit(f, device="cuda")
+        got = tj.device_get(there(places, X))
+        assert "argsort" in there.lower(places, X).compile().as_text("plan")
+    want = np.full(M, 0.1)
+    i = places - 7 * (f is shifted)
+    i = np.where(i < 0, i + M, i)
+    inside = (0 <= i) & (i < M)
+    np.add.at(want, i[inside], X[inside])
+    np.testing.assert_array_equal(got, want)
+
+
+def test_the_first_index_outside_is_pythons() -> None:
+    """A library that reads what was not written then is no fault of the program's."""
+
+    def by_hand(i, x):
+        z = np.zeros(M)
+        for n in range(N):
+            z[i[n]] = z[i[n]] * 0.5 + x[n]
+        return z
+
+    i = INDEX.copy()
+    i[[120, 250]] = 99, 77
+    with tj.config.override(cuda="sanitize"):
+        there = tj.jit(by_hand, device="cuda")
+        with pytest.raises(IndexError, match="index 99 is out of bounds"):
+            there(i, X)
+        np.testing.assert_array_equal(tj.device_get(there(INDEX, X)), tj.jit(by_hand)(INDEX, X))
+
+
+def test_few_places_and_short_loops_are_not_sorted() -> None:
+    def few(i, x):
+        z = np.zeros(5)
+        np.add.at(z, i % 5, x)
+        return z
+
+    def planned(f: Any, *args: Any) -> str:
+        return tj.jit(f, device="cuda").lower(*args).compile().as_text("plan")
+
+    with tj.config.override(cuda="emulate"):
+        assert "argsort" not in planned(few, INDEX, X)
+        assert "argsort" not in planned(added, INDEX[:199], X[:199])
+        assert "argsort" in planned(added, INDEX[:200], X[:200])
+
+
+def test_the_bits_are_the_same_in_each_run() -> None:
+    """Whatever the distribution of places is."""
+    for i in (WORDS, np.minimum(WORDS, 3), np.zeros(N, int), np.arange(N) % M, np.sort(WORDS)[::-1].copy()):
+        with tj.config.override(cuda="emulate"):
+            there = tj.jit(added, device="cuda")
+            first, again = (tj.device_get(there(i, X)) for _ in range(2))
+        want = np.full(M, 0.1)
+        np.add.at(want, i, X)
+        np.testing.assert_array_equal(first, want)
+        np.testing.assert_array_equal(again, want)
