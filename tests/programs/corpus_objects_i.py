@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,22 @@ def returned_object_is_the_argument() -> Any:
         return p, held, [p]
 
     return f, [(P(np.ones(2)), 1.0), (held, 2.0), (P(np.ones(2)), 3.0)], lambda: held
+
+
+@program
+def dataclass_replaced_after_a_change() -> Any:
+    @dataclasses.dataclass
+    class Fit:
+        w: np.ndarray
+        b: float = dataclasses.field(default=0.5, metadata={"unit": "m"})
+        errors: list[float] = dataclasses.field(default_factory=list)
+
+    def f(fit, x):
+        e = float(fit.w @ x + fit.b)
+        fit.w = fit.w - 0.1 * e * x
+        fit.errors.append(e)
+        units = [p.metadata.get("unit") for p in dataclasses.fields(fit)]
+        return dataclasses.replace(fit, b=fit.b - 0.1 * e), units, dataclasses.astuple(fit)
+
+    calls: list[tuple[Any, ...]] = [(Fit(np.ones(3) * k), np.arange(3.0)) for k in (1, 2, 3)]
+    return f, calls, lambda: Fit

@@ -214,4 +214,4 @@ def why_not(cls: type) -> str | None:
 def is_quiet(cls: type) -> bool:
     """Objects without state to speak of: nothing to report when they are used as they are."""
     constant = (enum.Enum, BaseException, slice, range, type(...), type(NotImplemented), re.Pattern)
-    return issubclass(cls, constant) or cls.__module__ in ("typing", "types", "inspect")
+    return issubclass(cls, constant) or cls.__module__ in ("typing", "types", "inspect", "dataclasses")

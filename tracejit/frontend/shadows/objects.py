@@ -11,7 +11,7 @@ import abc
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import optree
@@ -126,14 +126,26 @@ def shadow(cls: type, state: behind.State) -> Any:
 
 def _keep(session: Run, node: Node, value: Any) -> None:
     """What is used as it is, such as an exception or a member of an enumeration, must keep its attributes."""
+    if isinstance(value, dataclasses.Field):
+        for name in type(value).__slots__:
+            _keep_one(session, node.attr(name), getattr(value, name))
+        _keep_items(session, node.attr("metadata"), value.metadata)
     held = getattr(value, "__dict__", None)
     if isinstance(value, type) or type(held) is not dict:
         return
     session.untouched.enter_object(node.text, value)
-    session.check(node.attr("__dict__"), "keys", tuple(held))
+    _keep_items(session, node.attr("__dict__"), held)
+
+
+def _keep_items(session: Run, node: Node, held: Mapping[Any, Any]) -> None:
+    session.check(node, "keys", tuple(held))
     for name, x in held.items():
-        if name[:1] != "_":
-            session.check(node.attr("__dict__").item(name), "value" if type(x) in IMMUTABLE else "is", x)
+        if type(name) is not str or name[:1] != "_":
+            _keep_one(session, node.item(name), x)
+
+
+def _keep_one(session: Run, node: Node, x: Any) -> None:
+    session.check(node, "value" if type(x) in IMMUTABLE else "is", x)
 
 
 def changes(session: Run) -> Iterator[tuple[Change, bool]]:

@@ -30,19 +30,22 @@ NATIVE: list[Callable[[Any], Any]] = [
     lambda x: np.mean(x, axis=1),
     lambda x: np.linalg.solve(S, x),
     lambda x: np.vstack([x, np.ones(2)]),
+    lambda x: x[7],
+    lambda x: x.copy().__setitem__(-4, x[0]),
+    lambda x: np.outer(x, x)[1, [0, 3]],
 ]
 OTHERS: list[Callable[[Any], Any]] = [
     lambda x: S @ x,
     lambda x: np.ones(4) * x,
     lambda x: x.reshape(2, 2),
     lambda x: x.sum(axis=2),
-    lambda x: x[7],
     lambda x: np.linalg.inv(np.outer(x, np.ones(2))),
     lambda x: np.cross(x, np.ones(4)),
     lambda x: np.split(x, 2),
     lambda x: x[:0].max(),
     lambda x: float(x),
     lambda x: np.take(x, 9),
+    lambda x: np.outer(x, x)[int(x[0]) + 3, 3],
 ]
 
 

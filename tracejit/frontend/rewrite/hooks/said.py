@@ -19,13 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import AxisError, IndexingError, ReadOnlyViewError, ShapeError, is_internal, refusals
+from tracejit.errors import (
+    AxisError,
+    IndexingError,
+    IndexOutOfRangeError,
+    ReadOnlyViewError,
+    ShapeError,
+    is_internal,
+    refusals,
+)
 from tracejit.frontend.shadows import kinds
 from tracejit.numpy.ufuncs import Ufunc
 from tracejit.tracing import Box
 
-#: Errors of shapes alone.
-_OF_SHAPES = (ShapeError, AxisError, IndexingError, ReadOnlyViewError)
+#: Errors of indices, which are only asked for where these are known.
+_OF_INDICES = (IndexingError, IndexOutOfRangeError)
+#: Errors of shapes alone, and of known indices.
+_OF_SHAPES = (ShapeError, AxisError, ReadOnlyViewError, *_OF_INDICES)
 #: Larger arrays are not made for this.
 _MOST_BYTES = 1 << 24
 _Asked = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -66,9 +76,11 @@ def denied(error: BaseException, is_same: Callable[[BaseException], bool]) -> bo
 def _said(error: BaseException) -> BaseException | None:
     """What NumPy raises for the call that raised `error`. Raises _UnlikeError if it can't be asked."""
     asked = _call(_entries(error.__traceback__))
-    if asked is None or (isinstance(error, IndexingError) and _has_box(asked[1][1:])):
+    if asked is None:
         raise _UnlikeError
     function, args, kwargs = asked
+    if isinstance(error, _OF_INDICES) and _has_box(args[1:2] if function is operator.setitem else args[1:]):
+        raise _UnlikeError
     said = _asked_with(np.zeros, function, args, kwargs)
     other = _asked_with(np.ones, function, args, kwargs)
     if (type(said), str(said)) != (type(other), str(other)):
