@@ -49,6 +49,9 @@ class Run(Memory):
         self.remade = Remade()
         #: (path, its stand-in, its version) of the arrays that say where elements of sparse arrays are.
         self.structures: list[tuple[Node, Any, int]] = []
+        self.captured_structures: dict[
+            int, Any
+        ] = {}  # by identity of the stand-in, those that are inputs, too
         self.cells: list[Any] = []
         self.containers: list[Any] = []  # copies: `shadows.containers.Copy`
         self.codes: list[tuple[types.CodeType, Any]] = []

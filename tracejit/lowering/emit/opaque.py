@@ -46,6 +46,7 @@ def _by_routine(body: Body, eqn: Eqn, ins: list[Stored], outs: list[Stored]) -> 
     routine = kernel.routine if isinstance(kernel, (Composite, Routine)) else None
     if routine is None or not all(a.is_static for a in avals):
         return False
+    body.check(eqn)
     return routine(body.k, [s.buffer for s in ins], [s.buffer for s in outs], avals, **eqn.params)
 
 

@@ -9,7 +9,8 @@ columns indices[k], for k from indptr[i] to indptr[i + 1]. Dense operands are (r
 
 Batched, the operands have lanes: data (P, nnz), x (Q, rows, K), where P and Q are the number of lanes, or 1 where all
 share the operand. `dot` is linear in data and in x; its transposes are `sampled_dot` and `dot_transposed`, and so on
-around. Who binds one of these knows that `indptr` and `indices` are in their ranges: native code does not look.
+around. Native code looks whether `indptr` and `indices` are in their ranges where the ops have a `failure`, which
+makes what is raised if they are not. Who binds one without knows that they are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from tracejit.errors import ShapeError
 from tracejit.ir.avals import Aval
 from tracejit.ir.kernel import Routine
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, NO_INPLACE, Op
+from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.building.values import common_dtype
 from tracejit.ops.sparse import rules
@@ -38,12 +39,22 @@ def _matrix(indptr: Any, indices: Any, data: Any, columns: int, transposed: bool
     return sparse.csr_array((data, indices, indptr), shape=(rows, columns))
 
 
+def _look(indptr: np.ndarray, indices: np.ndarray, columns: int, failure: Any) -> None:
+    """What native code does along the way."""
+    if failure is not None:
+        used = indices[indptr[0] : indptr[-1]]
+        for x, size in ((indptr, len(indices) + 1), (used, columns)):
+            if x.size and not 0 <= x.min() <= x.max() < size:
+                raise failure((0, size), None)
+
+
 class _Rows:
     """What native code needs of a matrix: the loops over its rows and their elements."""
 
-    def __init__(self, k: Any, indptr: Any, indices: Any, avals: Any) -> None:
-        self.k, self.indptr, self.indices = k, indptr, indices
-        self.rows = avals[0].shape[0] - 1
+    def __init__(self, k: Any, ins: Any, avals: Any, columns: int, failure: Any) -> None:
+        self.k, self.indptr, self.indices = k, ins[0], ins[1]
+        self.rows, self.stored, self.columns = avals[0].shape[0] - 1, avals[1].shape[0], columns
+        self.looks = failure is not None
 
     def elements(self, row: Any) -> Any:
         """A loop over the positions of a row's elements."""
@@ -51,10 +62,14 @@ class _Rows:
         return k.loop(self.position(row), self.position(k.add(row, 1)))
 
     def position(self, row: Any) -> Any:
-        return self.k.cast(self.k.load(self.indptr, row), _I64)
+        return self._inside(self.k.load(self.indptr, row), self.stored + 1)
 
     def column(self, at: Any) -> Any:
-        return self.k.cast(self.k.load(self.indices, at), _I64)
+        return self._inside(self.k.load(self.indices, at), self.columns)
+
+    def _inside(self, x: Any, size: int) -> Any:
+        x = self.k.cast(x, _I64)
+        return self.k.index(x, size, self.k.fail_code, wraps=False) if self.looks else x
 
 
 class _Lanes:
@@ -94,17 +109,19 @@ def _sum_columns(
 # ---------------------------------------------------------------- dot
 
 
-def _dot_type(indptr: Aval, indices: Aval, data: Aval, x: Aval) -> Aval:
+def _dot_type(indptr: Aval, indices: Aval, data: Aval, x: Aval, *, failure: Any) -> Aval:
     lanes = rules.check("csr_dot", indptr, indices, data, (x,))
     return rules.result("csr_dot", indptr.shape[0] - 1, data, x, lanes)
 
 
-def _dot_eval(indptr: Any, indices: Any, data: Any, x: Any) -> Any:
+def _dot_eval(indptr: Any, indices: Any, data: Any, x: Any, *, failure: Any) -> Any:
+    _look(indptr, indices, x.shape[x.ndim == 3], failure)
     return rules.each_lane(lambda d, y: _matrix(indptr, indices, d, len(y)) @ y, data, x)
 
 
-def _dot_routine(k: Any, ins: Any, outs: Any, avals: Any) -> bool:
-    matrix, (_, _, data, x), (out,) = _Rows(k, ins[0], ins[1], avals), ins, outs
+def _dot_routine(k: Any, ins: Any, outs: Any, avals: Any, *, failure: Any) -> bool:
+    (_, _, data, x), (out,), size = ins, outs, avals[3].shape[avals[3].ndim == 3]
+    matrix = _Rows(k, ins, avals, size, failure)
     lanes = _Lanes(k, "csr_dot", *avals[2:])
     count, dtype = lanes.columns, avals[2].dtype
     with k.loop(0, lanes.count) as b:
@@ -145,38 +162,39 @@ dot_op = Op(
     jvp=rules.bilinear_jvp(lambda: dot_op),
     linearize=FROM_JVP,
     transpose=rules.bilinear_transpose(
-        lambda ct, indptr, indices, _, x: sampled_dot(indptr, indices, ct, x),
-        lambda ct, indptr, indices, data, x: dot_transposed(
-            indptr, indices, data, ct, columns=x.shape[x.ndim == 3]
+        lambda ct, indptr, indices, _, x, failure: sampled_dot(indptr, indices, ct, x, failure=failure),
+        lambda ct, indptr, indices, data, x, failure: dot_transposed(
+            indptr, indices, data, ct, columns=x.shape[x.ndim == 3], failure=failure
         ),
     ),
     batch=rules.batch_rule(lambda: dot_op, has_data=True),
     simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
+    effects=rules.effects,
     bounds=NO_BOUNDS,
     kernel=Routine(_dot_routine),
 )
 
 
-def dot(indptr: Any, indices: Any, data: Any, x: Any) -> Any:
+def dot(indptr: Any, indices: Any, data: Any, x: Any, *, failure: Any = None) -> Any:
     """(M,) or (M, K): the matrix (M, N) of `data` times `x` (N,) or (N, K)."""
-    return bind(dot_op, indptr, indices, data, x)
+    return bind(dot_op, indptr, indices, data, x, failure=failure)
 
 
 # ---------------------------------------------------------------- dot_transposed
 
 
-def _transposed_type(indptr: Aval, indices: Aval, data: Aval, x: Aval, *, columns: int) -> Aval:
+def _transposed_type(indptr: Aval, indices: Aval, data: Aval, x: Aval, *, columns: int, failure: Any) -> Aval:
     lanes = rules.check("csr_dot_transposed", indptr, indices, data, (x,))
     return rules.result("csr_dot_transposed", columns, data, x, lanes)
 
 
-def _transposed_eval(indptr: Any, indices: Any, data: Any, x: Any, *, columns: int) -> Any:
+def _transposed_eval(indptr: Any, indices: Any, data: Any, x: Any, *, columns: int, failure: Any) -> Any:
+    _look(indptr, indices, columns, failure)
     return rules.each_lane(lambda d, y: _matrix(indptr, indices, d, columns, transposed=True) @ y, data, x)
 
 
-def _transposed_routine(k: Any, ins: Any, outs: Any, avals: Any, *, columns: int) -> bool:
-    matrix, (_, _, data, x), (out,) = _Rows(k, ins[0], ins[1], avals), ins, outs
+def _transposed_routine(k: Any, ins: Any, outs: Any, avals: Any, *, columns: int, failure: Any) -> bool:
+    matrix, (_, _, data, x), (out,) = _Rows(k, ins, avals, columns, failure), ins, outs
     lanes = _Lanes(k, "csr_dot_transposed", *avals[2:])
     count, dtype = lanes.columns, avals[2].dtype
     with k.loop(0, lanes.count * columns * count, vector=True, independent=True) as i:
@@ -206,26 +224,26 @@ dot_transposed_op = Op(
     jvp=rules.bilinear_jvp(lambda: dot_transposed_op),
     linearize=FROM_JVP,
     transpose=rules.bilinear_transpose(
-        lambda ct, indptr, indices, _, x: sampled_dot(indptr, indices, x, ct),
-        lambda ct, indptr, indices, data, _: dot(indptr, indices, data, ct),
+        lambda ct, indptr, indices, _, x, failure: sampled_dot(indptr, indices, x, ct, failure=failure),
+        lambda ct, indptr, indices, data, _, failure: dot(indptr, indices, data, ct, failure=failure),
     ),
     batch=rules.batch_rule(lambda: dot_transposed_op, has_data=True),
     simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
+    effects=rules.effects,
     bounds=NO_BOUNDS,
     kernel=Routine(_transposed_routine),
 )
 
 
-def dot_transposed(indptr: Any, indices: Any, data: Any, x: Any, *, columns: int) -> Any:
+def dot_transposed(indptr: Any, indices: Any, data: Any, x: Any, *, columns: int, failure: Any = None) -> Any:
     """(N,) or (N, K): the transpose of the matrix (M, N = `columns`) of `data` times `x` (M,) or (M, K)."""
-    return bind(dot_transposed_op, indptr, indices, data, x, columns=columns)
+    return bind(dot_transposed_op, indptr, indices, data, x, columns=columns, failure=failure)
 
 
 # ---------------------------------------------------------------- sampled_dot
 
 
-def _sampled_type(indptr: Aval, indices: Aval, x: Aval, y: Aval) -> Aval:
+def _sampled_type(indptr: Aval, indices: Aval, x: Aval, y: Aval, *, failure: Any) -> Aval:
     lanes = rules.check("csr_sampled_dot", indptr, indices, None, (x, y))
     if x.shape[1 + lanes :] != y.shape[1 + lanes :]:
         raise ShapeError(op="csr_sampled_dot", problem=f"{x} and {y} differ in their columns")
@@ -233,7 +251,8 @@ def _sampled_type(indptr: Aval, indices: Aval, x: Aval, y: Aval) -> Aval:
     return Aval((rules.lanes_of("csr_sampled_dot", x, y), size) if lanes else (size,), dtype)
 
 
-def _sampled_eval(indptr: Any, indices: Any, x: Any, y: Any) -> Any:
+def _sampled_eval(indptr: Any, indices: Any, x: Any, y: Any, *, failure: Any) -> Any:
+    _look(indptr, indices, y.shape[y.ndim == 3], failure)
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     columns, unused = indices[: len(rows)], len(indices) - len(rows)
 
@@ -244,8 +263,9 @@ def _sampled_eval(indptr: Any, indices: Any, x: Any, y: Any) -> Any:
     return rules.each_lane(lane, x, y)
 
 
-def _sampled_routine(k: Any, ins: Any, outs: Any, avals: Any) -> bool:
-    matrix, (_, _, x, y), (out,) = _Rows(k, ins[0], ins[1], avals), ins, outs
+def _sampled_routine(k: Any, ins: Any, outs: Any, avals: Any, *, failure: Any) -> bool:
+    (_, _, x, y), (out,), columns = ins, outs, avals[3].shape[avals[3].ndim == 3]
+    matrix = _Rows(k, ins, avals, columns, failure)
     lanes = _Lanes(k, "csr_sampled_dot", *avals[2:])
     count, size, dtype = lanes.columns, avals[1].shape[0], avals[2].dtype
     with k.loop(0, lanes.count) as b:
@@ -283,19 +303,19 @@ sampled_dot_op = Op(
     jvp=rules.bilinear_jvp(lambda: sampled_dot_op),
     linearize=FROM_JVP,
     transpose=rules.bilinear_transpose(
-        lambda ct, indptr, indices, _, y: dot(indptr, indices, ct, y),
-        lambda ct, indptr, indices, x, y: dot_transposed(
-            indptr, indices, ct, x, columns=y.shape[y.ndim == 3]
+        lambda ct, indptr, indices, _, y, failure: dot(indptr, indices, ct, y, failure=failure),
+        lambda ct, indptr, indices, x, y, failure: dot_transposed(
+            indptr, indices, ct, x, columns=y.shape[y.ndim == 3], failure=failure
         ),
     ),
     batch=rules.batch_rule(lambda: sampled_dot_op, has_data=False),
     simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
+    effects=rules.effects,
     bounds=NO_BOUNDS,
     kernel=Routine(_sampled_routine),
 )
 
 
-def sampled_dot(indptr: Any, indices: Any, x: Any, y: Any) -> Any:
+def sampled_dot(indptr: Any, indices: Any, x: Any, y: Any, *, failure: Any = None) -> Any:
     """(nnz,): the elements of `x` (M, K) times the transpose of `y` (N, K) where the matrix has some; or of vectors."""
-    return bind(sampled_dot_op, indptr, indices, x, y)
+    return bind(sampled_dot_op, indptr, indices, x, y, failure=failure)

@@ -42,6 +42,11 @@ def check(name: str, indptr: Aval, indices: Aval, data: Aval | None, dense: tupl
     return lanes
 
 
+def effects(params: dict[str, Any]) -> frozenset[str]:
+    """Looking whether rows and columns are in their ranges may fail."""
+    return frozenset() if params["failure"] is None else frozenset({"error"})
+
+
 def result(name: str, rows: Any, data: Aval, x: Aval, lanes: bool) -> Aval:
     dtype = common_dtype(name, (data, x))
     return Aval((lanes_of(name, data, x), rows, x.shape[2]) if lanes else (rows, *x.shape[1:]), dtype)
@@ -71,15 +76,15 @@ def bilinear_jvp(get: Callable[[], Op]) -> Any:
 
 
 def bilinear_transpose(left: Callable[..., Any], right: Callable[..., Any]) -> Any:
-    """`left(ct, indptr, indices, aval, y)` is the cotangent of operand 2, `right(ct, indptr, indices, x, aval)` that of
-    operand 3."""
+    """`left(ct, indptr, indices, aval, y, failure)` is the cotangent of operand 2, `right(ct, indptr, indices, x, aval,
+    failure)` that of operand 3."""
 
-    def transpose(ct: Any, indptr: Any, indices: Any, x: Any, y: Any, **_: Any) -> list[Any]:
+    def transpose(ct: Any, indptr: Any, indices: Any, x: Any, y: Any, *, failure: Any, **_: Any) -> list[Any]:
         if is_linear(x):
             lanes = ndim_of(y) == 3
-            return [None, None, _summed(left(ct, indptr, indices, x.aval, y), x.aval, lanes), None]
+            return [None, None, _summed(left(ct, indptr, indices, x.aval, y, failure), x.aval, lanes), None]
         lanes = y.aval.ndim == 3
-        return [None, None, None, _summed(right(ct, indptr, indices, x, y.aval), y.aval, lanes)]
+        return [None, None, None, _summed(right(ct, indptr, indices, x, y.aval, failure), y.aval, lanes)]
 
     return with_linear(transpose, (2, 3))
 

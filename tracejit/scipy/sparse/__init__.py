@@ -1,10 +1,11 @@
 """SciPy's sparse arrays with traced elements.
 
 In comes SciPy's own Python code, which runs as the user's does (`frontend/origins.py`), on arrays whose structure is
-known (`frontend/structures.py`). Where it calls one of its compiled functions with elements that are traced, the forms
-here compute. What a function does to elements is asked of the function itself: given positions in their place, it shows
-where each goes. Read `forms`, then `products`, `operations`, `moves`, and for linear equations
-`solving`, `hosted`, `krylov`, `squares` and `spectra`. (`linalg` has JAX's names, whose matrices are functions.)
+known, or an input where only products need it (`frontend/structures.py`). Where it calls one of its compiled functions
+with elements that are traced, the forms here compute. What a function does to elements is asked of the function itself:
+given positions in their place, it shows where each goes. Read `forms`, then `products`, `operations`, `moves`, and for
+linear equations `solving`, `hosted`, `krylov`, `squares` and `spectra`. (`linalg` has JAX's names, whose matrices are
+functions.)
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit.errors import UnfollowedError
 from tracejit.ir.values import Value
+from tracejit.ops.sparse.places import Unread
 from tracejit.tracing import Box, to_raw
 
 Form = Callable[..., Any]
@@ -30,7 +31,7 @@ def forms(*names: str) -> Callable[[Form], Form]:
 
 def is_traced(x: Any) -> bool:
     """Whether the value of `x` is not known."""
-    return type(x) is Box and isinstance(to_raw(x), Value)
+    return type(x) is Box and type(x.storage) is not Unread and isinstance(to_raw(x), Value)
 
 
 def known(x: Any, what: str = "the structure of a sparse array") -> Any:

@@ -13,11 +13,15 @@ from tracejit.ir.jaxpr import Literal
 from tracejit.ir.values import Value
 from tracejit.ops.building.values import dtype_of
 from tracejit.ops.creation.create import full
+from tracejit.ops.indexing.index_check import Raising
 from tracejit.ops.shapes.broadcast import broadcast_in_dim_op
 from tracejit.ops.sparse import products
+from tracejit.ops.sparse.places import as_inputs
 from tracejit.scipy.sparse.forms import forms, known, rows_of
 from tracejit.tracing import to_raw, wrap
 
+#: What a program raises that follows row pointers and columns which are its inputs.
+_OUTSIDE = Raising(IndexError, "row pointer or column index of a sparse array out of range")
 #: How many equations back it is looked for what made an array.
 _LOOKED_AT = 16
 
@@ -62,11 +66,13 @@ def _is_zeros(x: Any) -> bool:
 
 def _product(transposed: bool, indptr: Any, indices: Any, data: Any, x: Any, columns: int) -> Any:
     """The matrix in compressed rows of so many columns, or its transpose, times x (..., K)."""
-    indptr, indices = _compressed(indptr, indices, columns)
+    inputs = as_inputs(indptr, indices)
+    failure = None if inputs is None else _OUTSIDE
+    indptr, indices = inputs or _compressed(indptr, indices, columns)
     data, x = _common(data, x)
     if transposed:
-        return wrap(products.dot_transposed(indptr, indices, data, x, columns=columns))
-    return wrap(products.dot(indptr, indices, data, x))
+        return wrap(products.dot_transposed(indptr, indices, data, x, columns=columns, failure=failure))
+    return wrap(products.dot(indptr, indices, data, x, failure=failure))
 
 
 @forms("csr_matvec")
