@@ -13,11 +13,14 @@ from tracejit.interpreters.expand import expand
 from tracejit.interpreters.jit_cuda.device import device
 from tracejit.lowering import fuse
 from tracejit.lowering.cuda.running import DeviceProgram
+from tracejit.lowering.cuda.sharing.occupancy import room_of
 from tracejit.lowering.lowered import Lowered
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
 from tracejit.tracing import use_trace
 
+#: What plans of these tests are made for.
+ROOM = room_of((9, 0))
 #: The setting `cuda` of these tests: "emulate", or "auto" on a card.
 SETTING = os.environ.get("GPU_TESTS", "emulate")
 

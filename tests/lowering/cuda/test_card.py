@@ -86,10 +86,18 @@ class Driver:
     def __init__(self) -> None:
         self.local, self.calls, self.fails = threading.local(), [], False
         self.captured: list[Any] = []
-        self.captures = True
+        self.captures, self.registers = True, 40
 
     def getDevice(self) -> int:
         return getattr(self.local, "current", 0)
+
+    def deviceGetAttribute(self, attribute: int, number: int) -> int:
+        assert (attribute, number) == (16, 1)  # the number of multiprocessors
+        return 132
+
+    def funcGetAttribute(self, attribute: int, f: int) -> int:
+        assert attribute == 4 and f in Function.known  # the registers of a thread
+        return self.registers
 
     def memGetInfo(self) -> tuple[int, int]:
         self.calls.append("context")

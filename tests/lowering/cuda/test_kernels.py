@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.lowering.cuda.lowering import lowered, on_device
+from tests.lowering.cuda.lowering import ROOM, lowered, on_device
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.cuda.kernels import module_text, ptx_of
 from tracejit.lowering.cuda.planner import plan
@@ -50,7 +50,7 @@ def test_barriers_and_shuffles_are_not_copied(f: Any) -> None:
     """Threads that came from different branches would wait at different barriers, for ever."""
     low = lowered(f, X)
     text = ptx_of(low)
-    made, facts = plan(low)
+    made, facts = plan(low, ROOM)
     source = module_text(low.program, facts, made, "card")[0]
     kernels = source[source.index("ptx_kernel") :]
     assert text.count("bar.sync") == kernels.count("barrier.cta.sync") + sum(

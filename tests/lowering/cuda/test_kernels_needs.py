@@ -22,6 +22,7 @@ import pytest
 from tests.lowering.cuda.lowering import lowered
 from tests.lowering.cuda.tiles.test_stencils import five
 from tracejit.lowering.cuda.kernels import ptx_of
+from tracejit.lowering.cuda.sharing.occupancy import occupancy, room_of
 
 _WHEELS = [b for p in sys.path for b in Path(p).glob("nvidia/*/bin/ptxas")]
 PTXAS = shutil.which("ptxas") or next(map(str, _WHEELS), None)
@@ -58,28 +59,13 @@ KERNELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "transpose": (lambda x, y: x.T + y, (ROWS, ROWS)),
     "stencil": (five, (ROWS,)),
     "gather": (lambda x, i: x[i], (LONG, np.zeros(1 << 20, int))),
+    "sums at places": (lambda z, i, x: np.add.at(z, i, x), (LONG[:1000], np.zeros(1 << 20, int), LONG)),
     "counts": (lambda z, i: np.add.at(z, i, 1), (np.zeros(1000, int), np.zeros(1 << 20, int))),
 }
 
 
-#: Of a processor of each compute capability: warps, bytes of shared memory and of these what each block takes besides
-#: its own, what shared memory is given out by, and blocks.
-ROOM = {
-    (7, 5): (32, 64 << 10, 0, 256, 16),
-    (8, 0): (64, 164 << 10, 1024, 128, 32),
-    (9, 0): (64, 228 << 10, 1024, 128, 32),
-    (10, 0): (64, 228 << 10, 1024, 128, 32),
-}
-
-
-def occupancy(registers: int, shared: int, threads: int, cc: tuple[int, int] = (9, 0)) -> int:
-    """Of the warps that a processor has room for those that are there, in percent: it has 65,536 registers, which a
-    warp takes by 256."""
-    most, memory, more, unit, blocks = ROOM[cc]
-    warps = -(-threads // 32)
-    by_registers = 65536 // (-(-registers * 32 // 256) * 256) // warps
-    by_shared = memory // max(-(-shared // unit) * unit + more, 1)
-    return min(by_registers, by_shared, most // warps, blocks) * warps * 100 // most
+#: The compute capabilities that kernels are assembled for.
+CCS = ((7, 5), (8, 0), (9, 0), (10, 0))
 
 
 def needs(text: str, folder: Path, cc: tuple[int, int]) -> dict[str, list[int]]:
@@ -98,7 +84,7 @@ def needs(text: str, folder: Path, cc: tuple[int, int]) -> dict[str, list[int]]:
         registers, shared, spilled = (int(m[1]) if m else 0 for m in counts)
         threads = re.search(rf"{name}\(.*?\.reqntid (\d+)", text, re.DOTALL)
         assert threads is not None
-        found[name] = [registers, shared, spilled, occupancy(registers, shared, int(threads[1]), cc)]
+        found[name] = [registers, shared, spilled, occupancy(room_of(cc), registers, shared, int(threads[1]))]
     return found
 
 
@@ -110,7 +96,7 @@ def name_of(cc: tuple[int, int]) -> str:
 @pytest.mark.skipif(PTXAS is None, reason="there is no ptxas")
 @pytest.mark.parametrize(
     "cc",
-    [pytest.param(cc, marks=() if cc == (9, 0) else pytest.mark.exhaustive, id=name_of(cc)) for cc in ROOM],
+    [pytest.param(cc, marks=() if cc == (9, 0) else pytest.mark.exhaustive, id=name_of(cc)) for cc in CCS],
 )
 def test_registers_shared_memory_and_spills(
     cc: tuple[int, int], tmp_path: Path, request: pytest.FixtureRequest
@@ -123,7 +109,7 @@ def test_registers_shared_memory_and_spills(
             f'"{c}": {{\n'
             + ",\n".join(f'  "{name}": {json.dumps(k)}' for name, k in golden[c].items())
             + "\n}"
-            for c in map(name_of, ROOM)
+            for c in map(name_of, CCS)
             if c in golden
         ]
         GOLDEN.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
@@ -135,16 +121,3 @@ def test_registers_shared_memory_and_spills(
             assert now[0] <= registers + MORE, f"{name}, {kernel}: {now[0]} registers, {registers} before"
             assert now[1:3] == [shared, 0], f"{name}, {kernel}: shared memory, and spills"
             assert now[3] >= busy - LESS, f"{name}, {kernel}: {now[3]}% of the warps, {busy}% before"
-
-
-def test_occupancy_by_hand() -> None:
-    """As NVIDIA's calculator has it."""
-    assert occupancy(32, 0, 256) == 100
-    assert occupancy(33, 0, 256) == 75  # 40 registers a thread: 6 blocks of 8 warps
-    assert occupancy(128, 0, 256) == 25
-    assert occupancy(16, 48 << 10, 128) == 25  # four blocks, by shared memory
-    assert occupancy(16, 0, 32) == 50  # 32 blocks
-    assert (
-        occupancy(40, 0, 256, (7, 5)) == 100 and occupancy(16, 32 << 10, 128, (7, 5)) == 25
-    )  # half as many warps
-    assert occupancy(16, 48 << 10, 128, (8, 0)) == 18  # three blocks

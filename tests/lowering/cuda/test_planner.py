@@ -147,13 +147,13 @@ def test_where_everything_is_a_launch(name: str, monkeypatch: pytest.MonkeyPatch
         (Kernel("k", "threads", [], size=1000, threads=64, each=4), 4),
         (Kernel("k", "threads", [], size=1025, threads=64, each=4), 5),
         (Kernel("k", "threads", [], size=0), 1),
-        (Kernel("k", "threads", [], size=1 << 40), running.MOST_BLOCKS),
+        (Kernel("k", "threads", [], size=1 << 40), 4096),
         (Kernel("k", "rows", [], size=100), 100),
         (Kernel("k", "rows", [], size=100, warps=8), 13),
         (Kernel("k", "rows", [], size=4000, scratch=1000), 4000),
         (Kernel("k", "rows", [], size=4000, scratch=running._MOST_SCRATCH // 8), 8),
         (Kernel("k", "rows", [], size=4000, scratch=running._MOST_SCRATCH * 2), 1),
-        (Kernel("k", "threads", [], size=320_000, scratch=running._MOST_SCRATCH), running.MOST_BLOCKS),
+        (Kernel("k", "threads", [], size=320_000, scratch=running._MOST_SCRATCH), 4096),
     ],
 )
 def test_how_many_blocks_a_launch_has(kernel: Kernel, count: int) -> None:

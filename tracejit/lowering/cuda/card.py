@@ -18,10 +18,12 @@ from tracejit.lazily import LazyModule
 from tracejit.lowering._lazy import cupy
 from tracejit.lowering.cuda import ptx
 from tracejit.lowering.cuda.libs import operations
+from tracejit.lowering.cuda.sharing.occupancy import room_of
 
 _driver: Any = LazyModule("cupy_backends.cuda.api.driver")
 _runtime: Any = LazyModule("cupy_backends.cuda.api.runtime")
 _TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
+_PROCESSORS, _USED = 16, 4  # cudaDevAttrMultiProcessorCount, CU_FUNC_ATTRIBUTE_NUM_REGS
 #: The oldest compute capability: shuffles with masks, and threads of a warp that make progress independently.
 OLDEST = (7, 5)
 
@@ -60,6 +62,7 @@ class Card:
         if self.cc < OLDEST:
             problem = f"its compute capability is {self.cc}, and {OLDEST} is the oldest that is served"
             raise NoDeviceError(device=f"cuda:{number}", problem=problem)
+        self.room = room_of(self.cc, _runtime.deviceGetAttribute(_PROCESSORS, number))
 
     def __repr__(self) -> str:
         return f"cuda:{self.number}"
@@ -161,6 +164,14 @@ class Card:
         with self.device:
             module = self._checked(lambda: ptx.loaded(text, self.cc, driver, _linked, _module))
             return {n: module.get_function(n) for n in names}
+
+    def registers(self, kernels: dict[str, Any]) -> dict[str, int]:
+        """The registers of a thread of each kernel."""
+        with self.device:
+            return {
+                n: self._checked(lambda k=k: _driver.funcGetAttribute(_USED, k.ptr))
+                for n, k in kernels.items()
+            }
 
     def launcher(
         self, kernel: Any, blocks: int, threads: int, cells: Sequence[int], values: Any, words: int

@@ -17,6 +17,7 @@ import numpy as np
 from tracejit.errors import DeviceMemoryError, HostReadError
 from tracejit.ir.elsewhere import TYPES
 from tracejit.lowering.cuda.libs import operations
+from tracejit.lowering.cuda.sharing.occupancy import room_of
 from tracejit.lowering.runtime import compile as machine
 
 _ALIGN = 256
@@ -198,6 +199,7 @@ class Emulated:
     def __init__(self, number: int = 0) -> None:
         self.number = number
         self.used = 0  # bytes
+        self.room = room_of((9, 0))  # that of a card, so that plans are those for it
         self.launches = 0
         self._now = threading.local()  # `record`: launches that are recorded, not run
 
@@ -290,6 +292,11 @@ class Emulated:
         """The kernels of a module. `sites`: what its accesses are called, where they are looked at (`looking`)."""
         code = machine.compile_llvm(machine.as_set(text))
         return {n: (code, _KERNEL(code.symbols[n])) for n in names}
+
+    @staticmethod
+    def registers(kernels: dict[str, Any]) -> dict[str, int]:
+        """The registers of a thread of each kernel, as far as they are known."""
+        return {}
 
     def launch(self, kernel: Any, blocks: int, threads: int, args: Sequence[int], words: int) -> None:
         """Run a kernel. `words`: of a block's memory, and of what its threads accumulate."""

@@ -12,6 +12,7 @@ from tracejit.lowering.cuda.nodes import Plan, Total
 from tracejit.lowering.cuda.on_card import BARRIER, OnCard
 from tracejit.lowering.cuda.on_host import OnHost, OnSanitized
 from tracejit.lowering.cuda.planner import fragments, plan
+from tracejit.lowering.cuda.sharing.occupancy import room_of
 from tracejit.lowering.llvm import vecmath
 from tracejit.lowering.loops.nodes import Program
 from tracejit.lowering.lowered import Lowered
@@ -90,7 +91,7 @@ def module_text(program: Program, facts: Facts, plan: Plan, device: str) -> tupl
 
 def ptx_of(lowered: Lowered, cc: tuple[int, int] = (9, 0)) -> str:
     """PTX of the kernels of a program that was lowered for a device. Raises Unsupported: nothing of it runs there."""
-    made, facts = plan(lowered)
+    made, facts = plan(lowered, room_of(cc))
     if not made.kernels:
         raise Unsupported("the host runs all of it")
     return ptx.assemble(module_text(lowered.program, facts, made, "card")[0], cc)

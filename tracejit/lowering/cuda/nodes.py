@@ -109,6 +109,7 @@ class Kernel:
     size: int = 1
     threads: int = 32
     warps: int = 0
+    most: int = 4096  # blocks of a grid
     each: int = 1  # iterations that a thread takes at a time
     scratch: int = 0  # bytes of each thread's, row's or block's own memory
     user: str = ""  # the equations that it computes

@@ -32,6 +32,7 @@ from tracejit.lowering.cuda.nodes import (
 )
 from tracejit.lowering.cuda.sharing.beside import put_beside
 from tracejit.lowering.cuda.sharing.early import store_early
+from tracejit.lowering.cuda.sharing.occupancy import Room, choose
 from tracejit.lowering.cuda.sharing.taking import taking
 from tracejit.lowering.cuda.sharing.warps import by_warps, suits_warps
 from tracejit.lowering.cuda.tiles.crossed import tile
@@ -69,9 +70,9 @@ _MOST_THREADS, _PER_THREAD = 256, 4
 _OF_LANES = 64
 
 
-def plan(lowered: Lowered) -> tuple[Plan, Facts]:
-    """The plan of a lowered program, whose copies become loops, and what was found out. Calls of libraries that it
-    needs besides are added. Raises Unsupported: only the host can run it."""
+def plan(lowered: Lowered, room: Room) -> tuple[Plan, Facts]:
+    """The plan of a lowered program, whose copies become loops, and what was found out. `room`: of a processor of
+    the device. Calls of libraries that are needed besides are added. Raises Unsupported: only the host can run it."""
     program = lowered.program
     if any(isinstance(s, (Alloc, Grow, Give, Free)) for s in walk(program.body.stmts)):
         raise Unsupported("arrays whose size only the program knows")
@@ -98,6 +99,7 @@ def plan(lowered: Lowered) -> tuple[Plan, Facts]:
     made = give_words(program, facts, steps, kernels, planner.placed)
     for k in made.kernels:
         by_warps(k, fragments(k.items), facts)
+    choose([(k, fragments(k.items)) for k in made.kernels], made.fallible, room, {})
     return made, facts
 
 

@@ -22,12 +22,11 @@ from tracejit.lowering.cuda import hosting, kernels, on_host
 from tracejit.lowering.cuda.graphs import Graph, with_graphs
 from tracejit.lowering.cuda.inwords import describe
 from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move
-from tracejit.lowering.cuda.planner import every, plan
+from tracejit.lowering.cuda.planner import every, fragments, plan
+from tracejit.lowering.cuda.sharing.occupancy import choose
 from tracejit.lowering.loops.nodes import Buffer, For, If, SetPointer
 from tracejit.lowering.lowered import Lowered
 
-#: Blocks of a grid at most: enough for every card, and each takes several iterations then.
-MOST_BLOCKS = 4096
 _MOST_SCRATCH = 1 << 28  # bytes of all blocks' own memory
 _LOOK = 64  # iterations of a loop of the host's between two looks at the status
 _FRAME: Any = ("frame", None)
@@ -41,11 +40,13 @@ class DeviceProgram:
 
     def __init__(self, lowered: Lowered, device: Any) -> None:
         self.lowered, self.device = lowered, device
-        program = lowered.program
-        self.plan, self.facts = plan(lowered)
-        self.text, sites = kernels.module_text(program, self.facts, self.plan, device.name)
-        names = [k.name for k in self.plan.kernels]
-        self.kernels = device.load(self.text, names, sites) if names else {}
+        self.plan, self.facts = plan(lowered, device.room)
+        self.kernels: dict[str, Any] = {}
+        if self.plan.kernels:
+            self._load()
+            inside = [(k, fragments(k.items)) for k in self.plan.kernels]
+            if choose(inside, self.plan.fallible, device.room, device.registers(self.kernels)):
+                self._load()
         self.every = every(self.plan.steps)
         self.steps = with_graphs(self.plan.steps, device)
         for step in self.every:
@@ -61,6 +62,11 @@ class DeviceProgram:
         self._tables: list[_Table] = []  # that no run uses now
         self._rooms = [self._known_room(n) for n in range(len(lowered.out_avals))]
         self._is_static = all(a.is_static for a in lowered.out_avals)
+
+    def _load(self) -> None:
+        """Write the kernels, and load them."""
+        self.text, sites = kernels.module_text(self.lowered.program, self.facts, self.plan, self.device.name)
+        self.kernels = self.device.load(self.text, [k.name for k in self.plan.kernels], sites)
 
     def _lay_out(self) -> None:
         """Decide which word of a table is what (`cells`), and which of them a run has to write: addresses of arrays,
@@ -203,7 +209,7 @@ def blocks_of(k: Kernel) -> int:
     )
     if own := k.far:
         blocks = min(blocks, _MOST_SCRATCH // own)
-    return max(min(blocks, MOST_BLOCKS), 1)
+    return max(min(blocks, k.most), 1)
 
 
 class _Run:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.lowering.cuda.lowering import lowered, on_device
+from tests.lowering.cuda.lowering import ROOM, lowered, on_device
 from tracejit.lowering.cuda.kernels import ptx_of
 from tracejit.lowering.cuda.lanes.ahead import AHEAD, is_ahead
 from tracejit.lowering.cuda.planner import plan
@@ -43,7 +43,7 @@ def changed(x: Any) -> Any:
 def ahead(f: Any, *args: Any) -> int:
     """The loops of a program that read ahead."""
     low = lowered(f, *args)
-    plan(low)
+    plan(low, ROOM)
     return sum(isinstance(s, For) and is_ahead(s) for s in walk(low.program.body.stmts))
 
 

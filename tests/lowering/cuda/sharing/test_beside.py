@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.lowering.cuda.lowering import on_device
+from tests.lowering.cuda.lowering import ROOM, on_device
 from tracejit.lowering.cuda.planner import plan
 from tracejit.lowering.loops.builder import Builder
 from tracejit.lowering.lowered import Lowered
@@ -73,7 +73,7 @@ def test_what_depends_on_each_other_is_apart(at: int, reads: bool) -> None:
     for s in k.program.body.stmts:
         if hasattr(s, "grain"):
             s.grain = 1
-    kernels = plan(Lowered(k.program, [], [], [], [], {}))[0].kernels
+    kernels = plan(Lowered(k.program, [], [], [], [], {}), ROOM)[0].kernels
     assert len(kernels) == (1 if at == 4000 else 2)
 
 
@@ -86,4 +86,4 @@ def test_memory_that_is_used_again_is_not_written_too_early() -> None:
     k.store(z, 4999, k.load(old, 7))
     with k.loop(0, 4000, vector=True, independent=True) as i:
         k.store(new, i, k.load(x, i))
-    assert len(plan(Lowered(k.program, [], [], [], [], {}))[0].kernels) == 2
+    assert len(plan(Lowered(k.program, [], [], [], [], {}), ROOM)[0].kernels) == 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.lowering.cuda.lowering import lowered, on_device
+from tests.lowering.cuda.lowering import ROOM, lowered, on_device
 from tests.lowering.cuda.test_sanitized import run
 from tracejit.lowering.cuda import planner
 from tracejit.lowering.cuda.planner import fragments
@@ -83,7 +83,7 @@ def test_checks_report_the_first_iteration() -> None:
 
 def takings(f: Any, *args: Any) -> list[tuple[int, int]]:
     """How the loops that threads share in the kernels of a function are taken."""
-    kernels = planner.plan(lowered(f, *args))[0].kernels
+    kernels = planner.plan(lowered(f, *args), ROOM)[0].kernels
     return [(x.taking.adjacent, x.taking.groups) for k in kernels for x in fragments(k.items) if x.shared]
 
 

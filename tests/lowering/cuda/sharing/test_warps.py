@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.lowering.cuda.lowering import lowered, on_device
+from tests.lowering.cuda.lowering import ROOM, lowered, on_device
 from tracejit.lowering.cuda.kernels import module_text, ptx_of
 from tracejit.lowering.cuda.planner import plan
 
@@ -56,9 +56,9 @@ def test_what_one_lane_does_in_order() -> None:
 
 def test_few_or_long_rows_are_a_blocks() -> None:
     for shape in ((100, 1000), (MANY, 5000)):
-        made, _ = plan(lowered(softmax, np.zeros(shape)))
+        made, _ = plan(lowered(softmax, np.zeros(shape)), ROOM)
         assert [k.warps for k in made.kernels] == [0], shape
-    made, _ = plan(lowered(lambda x, y: x.T + y, *[np.zeros((2048, 2048))] * 2))
+    made, _ = plan(lowered(lambda x, y: x.T + y, *[np.zeros((2048, 2048))] * 2), ROOM)
     assert [k.warps for k in made.kernels] == [0], "nothing waits for sums"
 
 
@@ -79,7 +79,7 @@ def test_warps_touch_nothing_of_each_other() -> None:
 
 def test_a_warp_waits_for_itself_only() -> None:
     low = lowered(softmax, np.zeros((MANY, 1000)))
-    made, facts = plan(low)
+    made, facts = plan(low, ROOM)
     kernel = made.kernels[0]
     text = ptx_of(low)
     assert "bar.sync" not in text and text.count("bar.warp.sync") == 4

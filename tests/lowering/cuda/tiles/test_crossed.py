@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.lowering.cuda.lowering import lowered
+from tests.lowering.cuda.lowering import ROOM, lowered
 from tracejit.lowering.cuda import planner
 from tracejit.lowering.cuda.kernels import ptx_of
 from tracejit.lowering.cuda.nodes import Kernel
@@ -22,12 +22,12 @@ def some(*shape: int) -> np.ndarray:
 
 
 def kernels(f: Callable[..., Any], *args: Any) -> list[Kernel]:
-    return planner.plan(lowered(f, *args))[0].kernels
+    return planner.plan(lowered(f, *args), ROOM)[0].kernels
 
 
 def has_tiles(f: Callable[..., Any], *args: Any) -> bool:
     low = lowered(f, *args)
-    planner.plan(low)
+    planner.plan(low, ROOM)
     return any(b.name == "tile" for b in low.program.buffers)
 
 
