@@ -55,7 +55,13 @@ solve_continuous_are(M, N, S, T)  solve_continuous_lyapunov(M, S)  solve_discret
 solve_discrete_lyapunov(0.2 * M, S)  solve_lyapunov(M, S)  solve_toeplitz(c, d)
 subspace_angles(R[:, :2], R[:, 2:])  funm(S, exp)  ordqz(M, N)  khatri_rao(M, N)
 """,
+    "signal.windows": """
+chebwin(9, 50 + p[0])  dpss(9, 1 + p[0])  exponential(9, None, p[0])  gaussian(9, p[0])  general_cosine(9, c)
+general_gaussian(9, p[0], p[1])  general_hamming(9, u[0])  kaiser(9, p[0])  kaiser_bessel_derived(8, p[0])
+taylor(9, 4, 30 * p[0])
+""",
     "signal": """
+get_window(('kaiser', p[0]), 8)  iircomb(0.25, 30 * p[0])  kaiser_atten(9, u[0])  kaiser_beta(60 * p[0])
 argrelextrema(x, np.greater)  argrelmax(x)  argrelmin(x)  bilinear(b, a)
 chirp(s, 1.0, 2.0, 3.0)  coherence(x, y, nperseg=8)  csd(x, y, nperseg=8)  cspline1d(x)  cspline1d_eval(x, s)
 cspline2d(I)  czt(x)  decimate(s4(x), 2)  deconvolve(x, b)  envelope(x)  find_peaks(x)  find_peaks_cwt(x, [2, 3])

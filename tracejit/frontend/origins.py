@@ -55,6 +55,8 @@ _COMPUTING = (
     ),
     "tracejit.scipy.written.",
 )
+#: Those of them whose classes are followed as well.
+_CLASSES = frozenset(("scipy.signal._ltisys", "scipy.signal._czt"))
 _PATHS = tuple(
     os.path.abspath(path) + os.sep
     for name, path in sysconfig.get_paths().items()
@@ -121,7 +123,7 @@ def is_part_of_library(root: Any) -> bool:
         name = root.get("__name__")
         return is_part_followed(name) or is_computing(name)
     if cls is types.MappingProxyType:
-        return is_part_followed(root.get("__module__"))
+        return is_part_followed(root.get("__module__")) or root.get("__module__") in _CLASSES
     root = root.fget if cls is property else root
     if type(root) is not types.FunctionType:
         return False
@@ -179,7 +181,7 @@ def _is_library_class(cls: type) -> bool:
         return True
     top = _top(cls.__module__)
     if is_computing(cls.__module__):
-        return True
+        return cls.__module__ not in _CLASSES
     if is_part_followed(cls.__module__) or top == "__main__":
         return False
     if top.startswith("_cython_"):  # the classes of Cython's functions and methods

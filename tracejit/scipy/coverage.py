@@ -13,7 +13,7 @@ from tracejit.records import record
 from tracejit.scipy import TRACED
 from tracejit.scipy.distributions import PART, Hosted
 from tracejit.scipy.hosting import calls
-from tracejit.scipy.hosting.names import FOLLOWED
+from tracejit.scipy.hosting.names import CLASSES, FOLLOWED
 
 #: The modules of SciPy that compute from arrays.
 MODULES = sorted(TRACED)
@@ -98,7 +98,8 @@ def of(module: str) -> Coverage:
     for name in sorted(n for n in dir(theirs) if not n.startswith("_")):
         value = getattr(theirs, name)
         if _counts(value, theirs):
-            native = name in ours.__dict__.get("__all__", ()) or f"scipy.{module}.{name}" in FOLLOWED
+            native = name in (*ours.__dict__.get("__all__", ()), *CLASSES.get(module, ()))
+            native = native or f"scipy.{module}.{name}" in FOLLOWED
             kind = found.native if native else _others(found, value)
             kind.append(name)
     return found

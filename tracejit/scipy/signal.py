@@ -26,10 +26,13 @@ from tracejit.numpy.operands import shape_of as _shape_of
 from tracejit.ops._lazy import scipy_signal as _scipy_signal
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part
+from tracejit.scipy.signals import design as _design
 from tracejit.scipy.signals import filters as _filters
+from tracejit.scipy.signals import fractions as _fractions
 from tracejit.scipy.signals import peaks as _peaks
 from tracejit.scipy.signals import responses as _responses
 from tracejit.scipy.signals import sampling as _sampling
+from tracejit.scipy.signals import sections as _sections
 from tracejit.scipy.signals import spectra as _spectra
 from tracejit.scipy.signals import systems as _systems
 from tracejit.scipy.signals import transforms as _transforms
@@ -246,9 +249,16 @@ _part.helper("_peak_finding._unpack_condition_args")(_peaks.bounds)
 globals().update({n: _part.function(getattr(_transforms, n)) for n in _transforms.__all__})
 __all__ += _transforms.__all__
 
-globals().update({n: _part.function(getattr(_responses, n)) for n in _responses.__all__})
-globals().update({n: _part.function(getattr(_systems, n)) for n in _systems.__all__})
+for _name in _responses.__all__:
+    _of_tuples = _part.function(getattr(_responses, _name))
+    _part.names[_name] = _systems.of_tuples(_of_tuples, _name, _name.startswith("d"))
+    globals()[_name] = _part.names[_name]
 __all__ += _responses.__all__
-__all__ += _systems.__all__
+
+for _module in (_design, _fractions, _sections, _systems):
+    globals().update({n: _part.function(getattr(_module, n)) for n in _module.__all__})
+    __all__ += _module.__all__
+
+_part.helper("windows.tukey")(_design.tukey)
 
 __getattr__, __dir__ = _part.others(__all__)

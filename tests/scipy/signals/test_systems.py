@@ -25,6 +25,16 @@ T = np.linspace(0, 3, 25)
 U, W = np.sin(T), np.logspace(-1, 1, 7)
 Z = np.array([-1.0, -0.5])
 SOS = np.array([[0.2, 0.3, 0.4, 1, 0.1, 0.5], [1.0, 0.2, 0.4, 1, -0.2, 0.3]])
+MADE = ss.lti(NUM, CUBIC)
+
+
+def system(a: Any) -> Any:
+    return ss.StateSpace(a, B, C, D)
+
+
+def parts(s: Any) -> Any:
+    return s.A, s.B, s.C, s.D
+
 
 CASES: dict[str, tuple[Any, ...]] = {
     "tf2ss": (ss.tf2ss, NUM, DEN),
@@ -56,6 +66,19 @@ CASES: dict[str, tuple[Any, ...]] = {
     "butter": (lambda x: ss.butter(3, [x, 2 * x], "bandpass"), 0.3),
     "cheby2": (lambda x: ss.cheby2(3, 20.0, x, "high"), 0.3),
     "analog": (lambda x: ss.iirfilter(4, x, btype="low", analog=True), 0.3),
+    "objects": (lambda b, a: ss.lti(b, a).impulse(T=T), NUM, CUBIC),
+    "objects, conversions": (lambda b, a: parts(ss.TransferFunction(b, a).to_ss()), NUM, CUBIC),
+    "objects, arithmetic": (lambda a, c: parts(2 * system(a) * system(a.T) + system(a) - c), A, 0.5),
+    "objects, discrete": (lambda b, a: ss.dlti(b, a, dt=0.1).step(n=9), NUM, DEN),
+    "objects, bode": (lambda b, a: ss.TransferFunction(b, a).bode(n=12), NUM, CUBIC),
+    "objects, discrete bode": (lambda b, a: ss.TransferFunction(b, a, dt=0.1).bode(n=12), NUM, DEN),
+    "objects, sampled": (lambda a: parts(system(a).to_discrete(0.1)), A),
+    "objects, gain": (lambda z, k: ss.ZerosPolesGain(z, Z, k).output(U, T)[1], Z, 2.0),
+    "objects, given": (lambda u: (ss.lsim(MADE, u, T)[1], MADE.output(u, T)[1]), U),
+    "objects, poles": (lambda a: ss.lti([1.0], a).poles, np.array([1, 0.3, 2])),
+    "dlsim, times": (lambda b, u: ss.dlsim((b, DEN, 0.1), u, t=[0.0, 0.3, 0.4])[1], NUM, U[:3]),
+    "CZT": (lambda u: ss.CZT(25, 7)(u), U),
+    "ZoomFFT": (lambda u: ss.ZoomFFT(5, [0.1, 0.3])(u.reshape(5, 5), axis=0), U),
     "a filter": (lambda x: ss.lfilter(*ss.ellip(3, 1.0, 40.0, x), U), 0.3),
 }  # fmt: skip
 
@@ -111,5 +134,9 @@ def test_failures() -> None:
         tj.jit(lambda b: ss.tf2ss(b, DEN))(CUBIC)
     with pytest.raises(ValueError, match="input specified"):
         tj.jit(lambda a: ss.ss2tf(a, B, C, D, input=2))(A)
+    with pytest.raises(AttributeError, match="discrete-time"):
+        tj.jit(lambda b: ss.dlsim(ss.lti(b, CUBIC), U))(NUM)
+    with pytest.raises(AttributeError, match="continuous-time"):
+        tj.jit(lambda b: ss.lsim(ss.dlti(b, CUBIC), U, T))(NUM)
     with pytest.raises(ValueError, match="SISO"):
         tj.jit(lambda a: ss.freqresp((a, TWO, C, FEED)))(A)

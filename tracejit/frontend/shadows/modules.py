@@ -274,6 +274,8 @@ def _library_value(owner: RebindModule, name: str, value: Any) -> Any:
     session = active.session()
     if isinstance(value, types.ModuleType) and session is not None and session.guarded:
         return acting.as_it_acts(value)
+    if isinstance(value, type) and session is not None and not is_library_class(value):
+        return session.stand_in(value, f"{owner.__name__}.{name}")  # a class that is followed
     return value
 
 

@@ -64,7 +64,8 @@ def _reshape(x: Box, *shape: Any, order: str = "C", copy: Any = None) -> Any:
 
 def _transpose(x: Box, *axes: Any) -> Any:
     """Another order of the axes, given as one tuple or as integers."""
-    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+    one = len(axes) == 1 and (axes[0] is None or np.ndim(axes[0]) > 0)
+    order = axes[0] if one else axes or None
     return NUMPY_TO_TRACEJIT[np.transpose](x, order)
 
 

@@ -25,12 +25,16 @@ _NAMES: dict[str, str] = {
         rotate vectorized_filter white_tophat
     """,
     "signal": """
-        abcd_normalize argrelextrema argrelmax argrelmin bessel bilinear_zpk butter cheby1 cheby2 ellip firwin firwin_2d
-        iirfilter iirnotch iirpeak savgol_coeffs chirp cont2discrete cspline1d deconvolve
-        envelope find_peaks firwin2 freqs freqs_zpk freqz freqz_sos freqz_zpk gauss_spline gausspulse hilbert2 istft
-        lfiltic lombscargle lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk minimum_phase
-        normalize oaconvolve peak_prominences peak_widths qspline1d resample sosfreqz square sweep_poly
-        vectorstrength wiener
+        abcd_normalize argrelextrema argrelmax argrelmin bessel bilinear_zpk butter cheby1 cheby2 chirp
+        cont2discrete cspline1d deconvolve ellip envelope find_peaks firwin firwin2 firwin_2d freqs freqs_zpk
+        freqz freqz_sos freqz_zpk gauss_spline gausspulse get_window hilbert2 iircomb iirfilter iirnotch iirpeak
+        istft kaiser_atten kaiser_beta lfiltic lombscargle lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp
+        lp2lp_zpk minimum_phase oaconvolve peak_prominences peak_widths qspline1d resample savgol_coeffs
+        sosfreqz square sweep_poly vectorstrength wiener
+    """,
+    "signal.windows": """
+        chebwin dpss exponential gaussian general_cosine general_gaussian general_hamming kaiser kaiser_bessel_derived
+        taylor
     """,
     "spatial": """
         distance_matrix geometric_slerp minkowski_distance minkowski_distance_p procrustes
@@ -54,5 +58,9 @@ _NAMES: dict[str, str] = {
         tmin trim_mean ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel wasserstein_distance wilcoxon
         yeojohnson yeojohnson_llf
     """,
+}
+#: Module -> its classes that are followed like a user's.
+CLASSES = {
+    "signal": ["CZT", "StateSpace", "TransferFunction", "ZerosPolesGain", "ZoomFFT", "dlti", "lti"],
 }
 FOLLOWED = frozenset(f"scipy.{module}.{name}" for module, names in _NAMES.items() for name in names.split())

@@ -1,5 +1,5 @@
-"""What linear systems answer: `lsim impulse step freqresp bode` and their discrete kin, of systems as tuples or objects
-of SciPy's, differentiable in coefficients and inputs."""
+"""What linear systems answer: `lsim impulse step freqresp bode` and their discrete kin, of systems as tuples,
+differentiable in coefficients and inputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import lax
+from tracejit import lax, tree
 from tracejit import numpy as tnp
 from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.numbers import leave_if
@@ -17,7 +17,7 @@ from tracejit.scipy import solving
 from tracejit.scipy.hosting.likeness import floats, refuse
 from tracejit.scipy.linalg import expm
 from tracejit.scipy.signals.systems import state_space
-from tracejit.tracing import to_raw
+from tracejit.tracing import Box, to_raw
 
 __all__ = ["bode", "dbode", "dfreqresp", "dimpulse", "dlsim", "dstep", "freqresp", "impulse", "lsim", "step"]
 _TIMES = "an error of SciPy's about times that are negative or not equally spaced"
@@ -102,7 +102,7 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> tuple[Any, Any]:
     own = state_space(system)
     if own[3].shape != (1, 1):
         raise ValueError("freqresp() requires a SISO (single input, single output) system.")
-    w = _frequencies(system, own, n) if w is None else tnp.asarray(w)
+    w = _frequencies(system, n) if w is None else tnp.asarray(w)
     if not w.ndim and w.dtype.kind in "iu":
         refuse("freqresp", "an integer `w`, for SciPy a number of frequencies", "give `n`")
     w = tnp.atleast_1d(w)
@@ -113,7 +113,7 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> tuple[Any, Any]:
 
 def _answers(system: Any, own: tuple[Any, ...], s: Any) -> Any:
     """num(s) / den(s) of a transfer function, else c (s - a)^-1 b + d."""
-    if isinstance(system, (tuple, list)) and len(system) == 2:
+    if len(system) == 2:
         num, den = (tnp.asarray(c) for c in system)
         if num.ndim == 1 and den.ndim == 1:
             return tnp.polyval(num, s) / tnp.polyval(den, s)
@@ -123,7 +123,7 @@ def _answers(system: Any, own: tuple[Any, ...], s: Any) -> Any:
     return (c @ tnp.linalg.solve(matrix, right) + d)[:, 0, 0]
 
 
-def _frequencies(system: Any, own: tuple[Any, ...], n: int) -> Any:
+def _frequencies(system: Any, n: int) -> Any:
     """SciPy's choice, powers of ten at its ends: small changes of the system do not move it."""
 
     def host(_: Any, *own: Any) -> list[Any]:
@@ -134,8 +134,7 @@ def _frequencies(system: Any, own: tuple[Any, ...], n: int) -> Any:
         except Exception:
             return [np.zeros(n), True]
 
-    if isinstance(system, (tuple, list)):
-        own = tuple(map(tnp.asarray, system))
+    own = tuple(map(tnp.asarray, system))
     results = [Aval((n,), np.dtype(float)), Aval((), np.dtype(bool))]
     w, failed = solving.host_call(host, [], results, *lax.stop_gradient(own))
     leave_if(to_raw(failed), "what SciPy tells about a system whose frequencies it chooses")
@@ -154,8 +153,6 @@ def bode(system: Any, w: Any = None, n: int = 100) -> tuple[Any, Any, Any]:
 
 def _discrete(system: Any) -> tuple[tuple[Any, ...], Any, bool]:
     """The matrices, the time of a step, and whether the system was given by them."""
-    if hasattr(system, "to_ss"):
-        return state_space(system), system.dt, hasattr(system, "A")
     return state_space(tuple(system[:-1])), system[-1], len(system) == 5
 
 
@@ -165,12 +162,23 @@ def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> tuple[Any, ...]
     u = tnp.atleast_1d(floats(u))
     u = u[:, None] if u.ndim == 1 else u
     if t is not None:
-        refuse("dlsim", "other times")
+        u = _at_steps(u, t, dt)
     steps = u.shape[0]
     x0 = tnp.zeros(a.shape[0]) if x0 is None else floats(x0).reshape(-1)
     x = _walk(a.T, x0, u[:-1] @ b.T)
     y, times = x @ c.T + u @ d.T, tnp.linspace(0.0, (steps - 1) * dt, num=steps)
     return (times, y, x) if tells else (times, y)
+
+
+def _at_steps(u: Any, t: Any, dt: Any) -> Any:
+    """The inputs at each step of a length `dt`, of those at the times `t`: on the lines between them."""
+    if type(dt) is Box or any(type(x) is Box for x in tree.leaves(t)):
+        refuse(
+            "dlsim", "times that are traced, which say how many steps there are", "give none, or constants"
+        )
+    times = np.asarray(t, float)
+    at = np.linspace(0.0, times[-1], num=int(np.floor(times[-1] / dt)) + 1)
+    return tnp.stack([tnp.interp(at, times, u[:, k]) for k in range(u.shape[1])], axis=1)
 
 
 def _each_input(system: Any, x0: Any, t: Any, n: Any, signal: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -212,8 +220,7 @@ def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -
     if w is None:
         w = np.linspace(0, 2 * np.pi if whole else np.pi, n, endpoint=False)
     w = tnp.atleast_1d(tnp.asarray(w))
-    form = None if hasattr(system, "to_ss") else system[:-1]
-    return w, _answers(form, own, tnp.exp(1j * w))
+    return w, _answers(system[:-1], own, tnp.exp(1j * w))
 
 
 def dbode(system: Any, w: Any = None, n: int = 100) -> tuple[Any, Any, Any]:

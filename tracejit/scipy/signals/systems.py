@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,9 +12,10 @@ from tracejit import dtypes
 from tracejit import numpy as tnp
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.scipy.hosting.likeness import floats, refuse
-from tracejit.tracing import to_raw
+from tracejit.tracing import is_tracing, to_raw
 
-__all__ = ["sos2zpk", "ss2tf", "ss2zpk", "tf2ss", "tf2zpk", "zpk2ss", "zpk2tf"]
+__all__ = ["normalize", "sos2zpk", "ss2tf", "ss2zpk", "tf2ss", "tf2zpk", "zpk2ss", "zpk2tf"]
+F = TypeVar("F", bound=Callable[..., Any])
 _BAD = "what SciPy makes of a system whose first coefficients are zero"
 
 
@@ -32,6 +35,12 @@ def _normalized(num: Any, den: Any) -> tuple[Any, Any]:
         raise ValueError("Denominator polynomial must be rank-1 array, numerator of rank 1 or 2.")
     leave_if(to_raw((den[0] == 0) | tnp.all(tnp.abs(num[..., 0]) <= 1e-14 * tnp.abs(den[0]))), _BAD)
     return tnp.atleast_2d(num) / den[0], den / den[0]
+
+
+def normalize(b: Any, a: Any) -> tuple[Any, Any]:
+    """The coefficients of a transfer function over the first one of the denominator."""
+    num, den = _normalized(b, a)
+    return (num[0] if num.shape[0] == 1 else num), den
 
 
 def tf2ss(num: Any, den: Any) -> tuple[Any, Any, Any, Any]:
@@ -62,11 +71,11 @@ def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> tuple[Any, Any]:
 def _characteristic(a: Any) -> Any:
     """The coefficients of the polynomial whose zeros are the eigenvalues of a real matrix."""
     roots = tnp.linalg.eigvals(a.astype(complex))
-    c = _product(roots)
+    c = product(roots)
     return tnp.array(c.real)
 
 
-def _product(roots: Any) -> Any:
+def product(roots: Any) -> Any:
     """The coefficients of the product of `x - r` for all roots."""
     c = tnp.ones(1, roots.dtype)
     for k in range(roots.shape[0]):
@@ -101,6 +110,8 @@ def _roots(c: Any) -> Any:
     n = c.size - 1
     if n < 1:
         return tnp.zeros(0)
+    if n == 1 and not dtypes.is_complex(c.dtype):
+        return -c[1:] / c[0]
     out = tnp.roots(c, strip_zeros=False)
     leave_if(to_raw((c[-1] == 0) | (tnp.all(out.imag == 0))), "the dtype, or the order, of real zeros")
     return out
@@ -128,7 +139,7 @@ def _polynomial(roots: Any) -> Any:
     if roots.dtype.kind not in "fc":
         refuse("zpk2tf", "zeros or poles that are integers")
     roots = _doubles(roots)
-    c = _product(roots)
+    c = product(roots)
     if dtypes.is_complex(roots.dtype):
         same = tnp.sort(roots) == tnp.sort(tnp.conjugate(roots))
         leave_if(to_raw(~tnp.all(same)), "complex coefficients of a polynomial")
@@ -156,10 +167,7 @@ def sos2zpk(sos: Any) -> tuple[Any, Any, Any]:
 
 
 def state_space(system: Any) -> tuple[Any, Any, Any, Any]:
-    """The matrices of a system in any form: a tuple, or an object of SciPy's."""
-    if hasattr(system, "to_ss"):
-        own = system.to_ss()
-        return matrices(own.A, own.B, own.C, own.D)
+    """The matrices of a system given as a tuple of any form."""
     if len(system) == 2:
         return matrices(*tf2ss(*system))
     if len(system) == 3:
@@ -167,3 +175,27 @@ def state_space(system: Any) -> tuple[Any, Any, Any, Any]:
     if len(system) == 4:
         return matrices(*system)
     raise ValueError("Needs 2, 3 or 4 arguments: a system as (num, den), (z, p, k) or (A, B, C, D)")
+
+
+def of_tuples(fn: F, name: str, discrete: bool) -> F:
+    """`fn` of a system, for objects of SciPy's classes as well: traced code gives it their tuples."""
+
+    @functools.wraps(fn)
+    def call(system: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing() and not isinstance(system, (tuple, list)):
+            system = _tuple_of(system, name, discrete)
+        return fn(system, *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def _tuple_of(system: Any, name: str, discrete: bool) -> tuple[Any, ...]:
+    forms = ("A", "B", "C", "D"), ("num", "den"), ("zeros", "poles", "gain")
+    form = next((f for f in forms if hasattr(system, f[0])), None)
+    if form is None:
+        raise TypeError(f"{name}: a system is a tuple, or an object of one of SciPy's classes")
+    if (system.dt is not None) != discrete:
+        kind = "discrete" if discrete else "continuous"
+        raise AttributeError(f"{name} can only be used with {kind}-time systems.")
+    held = tuple(getattr(system, n) for n in form)
+    return (*held, system.dt) if discrete else held
