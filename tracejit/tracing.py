@@ -19,7 +19,7 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import ConcreteValueError, LeakedTracerError, NotAnArrayError
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.ir.elsewhere import taken
 from tracejit.ir.primitive import Op
 from tracejit.ir.seen import SeenArray, plain_of
 from tracejit.ir.values import Value, origin
@@ -392,9 +392,9 @@ def to_raw(x: Any, what: str = "a value") -> Any:
     d = dtypes.of_python_scalar(x)
     if d is not None:
         return dtypes.number(d, x, what)
-    if is_elsewhere(x):
-        dtypes.canonical(x.dtype)
-        return x
+    if (there := taken(x)) is not None:
+        dtypes.canonical(there.dtype)
+        return there
     if isinstance(x, (bool, int, float, complex)) or (hasattr(x, "__array__") and not isinstance(x, type)):
         return to_raw(dtypes.asked(np.asarray, x)[()], what)
     raise NotAnArrayError(what=what, type=type(x).__name__, value=x)

@@ -65,6 +65,7 @@ from tracejit.errors.control import (
 )
 from tracejit.errors.devices import (
     DeviceAccessError,
+    DeviceArrayError,
     DeviceMemoryError,
     DeviceMixError,
     DeviceNameError,
@@ -297,6 +298,7 @@ __all__ = [
     "user_location",
     "DeviceMemoryError",
     "DeviceAccessError",
+    "DeviceArrayError",
     "DeviceMixError",
     "DeviceNameError",
     "HostReadError",

@@ -64,6 +64,19 @@ class HostReadError(TracejitError, TypeError):
     """
 
 
+class DeviceArrayError(TracejitError, TypeError):
+    """An array of another library on a device is read by what it says of itself. Kernels know no masks, and numbers in
+    the order of bytes of the device only."""
+
+    code = "TJ327"
+    cause = "an array of class {type} on {device} can't be taken: {problem}."
+    remedies = ("make a plain array of it first, by the library that it is of",)
+    example = """
+        import tracejit as tj
+        raise tj.errors.DeviceArrayError(type="Array", device="cuda:0", problem="it has a mask")
+    """
+
+
 class DeviceMixError(TracejitError, ValueError):
     """What a program takes is on one device, or on the host, from where it is copied."""
 

@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 from tests.lowering.cuda.lowering import SETTING
-from tracejit.errors import DeviceMixError, ReadOnlyArgumentError
+from tracejit.errors import DeviceArrayError, DeviceMixError, ReadOnlyArgumentError
 
 pytestmark = pytest.mark.skipif(
     SETTING != "emulate", reason="these arrays stand for others' on the emulated device"
@@ -133,3 +133,60 @@ def test_arrays_of_the_host_are_no_devices() -> None:
     assert tj.block_until_ready(x) is x and tj.device_get(x) is x
     assert tj.device_put(Tensor(X), "cpu").tolist() == X.tolist()
     assert tj.device_get(Capsules(X)).tolist() == X.tolist()
+
+
+def test_masks_and_other_orders_of_bytes_are_refused() -> None:
+    """By functions of `jit` and by transformations."""
+
+    class Masked(Tensor):
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            return super().__cuda_array_interface__ | {"mask": Tensor(X > 0)}
+
+    for x, said in (
+        (Masked(X), "it has a mask"),
+        (Tensor(X.astype(">f8")), "its bytes are in another order"),
+    ):
+        for f in (tj.jit(np.sin), tj.vmap(np.sin), tj.device_get):
+            with pytest.raises(DeviceArrayError, match=said):
+                f(x)
+    np.testing.assert_array_equal(tj.device_get(tj.jit(np.sin)(Tensor(X))), tj.jit(np.sin)(X))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_transformations_and_loops_take_them_without_jit(kind: str) -> None:
+    make = KINDS[kind]
+    x, there = make(X.copy()), tj.device_put(X, "cuda")
+
+    def f(x):
+        return np.max(x * x) + x[0, 0] ** 3
+
+    for made in (tj.grad(f), tj.value_and_grad(f), tj.jacfwd(f), tj.vmap(np.sin), tj.grad(tj.jit(f))):
+        for got, want in zip(*(tj.tree.leaves(tj.device_get(made(a))) for a in (x, there)), strict=True):
+            np.testing.assert_array_equal(got, want)
+    for got in (
+        tj.jvp(f, (x,), (there,)),
+        tj.vjp(f, x)[0],
+        tj.lax.scan(lambda c, r: (c + r.sum(), r), 0.0, x),
+    ):
+        assert all(isinstance(a, type(there)) for a in tj.tree.leaves(got))
+    assert tj.eval_shape(np.sin, x).shape == X.shape
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (), (1,)])
+def test_empty_arrays_and_numbers(shape: tuple[int, ...]) -> None:
+    x = np.full(shape, 0.5)
+    for make in KINDS.values():
+        np.testing.assert_array_equal(tj.device_get(tj.jit(np.sin)(make(x))), np.sin(x))
+
+
+def test_functions_compiled_ahead_of_time_take_arrays_of_their_device() -> None:
+    there = tj.device_put(X, "cuda")
+    for first in (there, Tensor(X)):
+        made = tj.jit(np.sin).lower(first).compile()
+        for x in (there, Tensor(X), Capsules(X), X):
+            np.testing.assert_array_equal(tj.device_get(made(x)), tj.jit(np.sin)(X))
+    with pytest.raises(DeviceMixError, match="cuda:1"):
+        tj.jit(np.sin).lower(there).compile()(tj.device_put(X, "cuda:1"))
+    with pytest.raises(TypeError, match=r"compiled for \[f64\[3,4\]\] on the CPU, but .* on cuda:0"):
+        tj.jit(np.sin).lower(X).compile()(there)

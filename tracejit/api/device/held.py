@@ -21,7 +21,7 @@ class Held(ShapeDtypeStruct):
     __slots__ = ("array", "fixed", "given")
 
     def __init__(self, given: Any, where: Any) -> None:
-        array = where.seen(given)
+        array = foreign.seen(given, where)
         super().__init__(array.shape, array.dtype)
         self.given, self.array, self.fixed = given, array, foreign.is_fixed(given)
 
@@ -57,7 +57,7 @@ def _to_host(a: Any) -> Any:
     if isinstance(a, Held):
         return a.array.get()
     where = jit_device.device_of(a)
-    return a if where is None else where.seen(a).get()
+    return a if where is None else foreign.seen(a, where).get()
 
 
 def on_device(x: Any, where: Any) -> Any:

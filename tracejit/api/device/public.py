@@ -10,6 +10,7 @@ from tracejit.api.device import held
 from tracejit.api.device.places import DEFAULT
 from tracejit.config import config
 from tracejit.interpreters.jit_cuda import device as jit_device
+from tracejit.interpreters.jit_cuda import foreign
 
 
 def device_put(x: Any, device: Any = None) -> Any:
@@ -28,7 +29,7 @@ def device_put(x: Any, device: Any = None) -> Any:
         other = jit_device.device_of(a)
         if other is where:
             return a
-        return where.array(other.seen(a).get() if other is not None else jit_device.operand(a))
+        return where.array(foreign.seen(a, other).get() if other is not None else jit_device.operand(a))
 
     return held.mapped(put, x)
 

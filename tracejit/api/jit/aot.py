@@ -103,10 +103,15 @@ class CompiledFunction(Drawn):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         jitted, expected = self._lowering.jitted, self._lowering._call
-        call = Call(jitted.fun, jitted.options, args, kwargs)
-        if call.key() != expected.key():
+        runs, given, named = jitted.where_it_runs(args, kwargs)
+        call = Call(jitted.fun, jitted.options, given, named)
+        if runs is not jitted or call.key() != expected.key():
+            here, there = (
+                f" on {f.options.device or 'the CPU'}" * (runs is not jitted) for f in (jitted, runs)
+            )
+            wanted, called = f"{expected.avals()}{here}", f"{call.avals()}{there}"
             raise TypeError(
-                f"{name_of(jitted.fun)} was compiled for {expected.avals()}, but called with {call.avals()} "
+                f"{name_of(jitted.fun)} was compiled for {wanted}, but called with {called} "
                 "(or another structure, or other static arguments); compile it for these or call the jitted function"
             )
         return jitted(*args, **kwargs)

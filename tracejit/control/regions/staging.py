@@ -15,10 +15,11 @@ from tracejit.interpreters import leaks
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.values import Value
 from tracejit.records import record
-from tracejit.tracing import Box, box, call_user, is_elsewhere, to_raw
+from tracejit.tracing import Box, box, call_user, to_raw
 
 
 @record(frozen=True)

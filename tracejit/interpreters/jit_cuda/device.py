@@ -86,6 +86,11 @@ def device_of(x: Any) -> Any:
     return device(f"cuda:{foreign.number_of(x, at)}")
 
 
+def taken(x: Any) -> Any:
+    """Somebody else's array on a device as one of the device's. Raises DeviceArrayError, NoDeviceError."""
+    return foreign.seen(x, device_of(x))
+
+
 class CompiledOnDevice(Compiled):
     """As `Compiled`, of arrays on `on`, a device, and of the host, which are copied there. Results are arrays of the
     device. `why` says why the host runs the whole program, if it does."""
@@ -124,7 +129,7 @@ class CompiledOnDevice(Compiled):
         given = [*map(operand, self.constants), *arrays]
         if self.host is not None:
             return self._on_host(self.host, given)
-        seen = [x if device_of(x) is None else self.device.seen(x) for x in given]
+        seen = [x if device_of(x) is None else foreign.seen(x, self.device) for x in given]
         placed = [self._placed(x) for x in seen]
         outs = list(self.program(*placed))
         for out, n in self._aliases.items():

@@ -11,21 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.errors import DeviceArrayError
+from tracejit.ir.elsewhere import interface, number_by_dlpack
 from tracejit.lowering.cuda.emulated import Array
 from tracejit.tracing import Box
-
-#: Kinds of devices in DLPack: CUDA's memory, and memory that CUDA moves between host and device.
-_ON_CUDA = (2, 13)
-_INTERFACE, _DLPACK = "__cuda_array_interface__", "__dlpack_device__"
 
 
 def is_there(x: Any) -> bool:
     """Whether an object is an array in the memory of a CUDA device."""
     if is_ours(x):
         return True
-    if not hasattr(type(x), _INTERFACE) and not hasattr(type(x), _DLPACK):
+    if isinstance(x, (np.ndarray, np.generic, Box)):
         return False
-    return interface(x) is not None or _dlpack_device(x)[0] in _ON_CUDA
+    return interface(x) is not None or number_by_dlpack(x) is not None
 
 
 def is_ours(x: Any) -> bool:
@@ -36,30 +34,11 @@ def is_ours(x: Any) -> bool:
     return cupy is not None and isinstance(x, cupy.ndarray)
 
 
-def interface(x: Any) -> dict[str, Any] | None:
-    """What `__cuda_array_interface__` gives; None where there is none, as for PyTorch's tensors of the host."""
-    if not hasattr(type(x), _INTERFACE):
-        return None
-    try:
-        return x.__cuda_array_interface__
-    except AttributeError:
-        return None
-
-
-def _dlpack_device(x: Any) -> tuple[int, int]:
-    """The kind and number of an array's device by DLPack; of what does not speak DLPack, those of the host."""
-    if isinstance(x, (np.ndarray, np.generic, Box)) or not hasattr(type(x), _DLPACK):
-        return 1, 0
-    kind, number = x.__dlpack_device__()
-    return int(kind), int(number)
-
-
 def number_of(x: Any, at: Any) -> int:
     """The number of the device that an array is on. `at(address)` is the number of the device that has an address."""
     if is_ours(x):
         return int(x.device.id)
-    kind, number = _dlpack_device(x)
-    if kind in _ON_CUDA:
+    if (number := number_by_dlpack(x)) is not None:
         return number
     has = interface(x)
     return at(has["data"][0]) if has is not None and has["data"][0] else 0
@@ -71,3 +50,17 @@ def is_fixed(x: Any) -> bool:
         return False
     has = interface(x)
     return has is not None and bool(has["data"][1])
+
+
+def seen(x: Any, on: Any) -> Any:
+    """Somebody else's array on a device as one of the device's, without a copy. Raises DeviceArrayError."""
+    has = None if is_ours(x) else interface(x)
+    if has is not None:
+        problem = ""
+        if has.get("mask") is not None:
+            problem = "it has a mask"
+        elif not np.dtype(has["typestr"]).isnative:
+            problem = "its bytes are in another order than the device's"
+        if problem:
+            raise DeviceArrayError(type=type(x).__name__, device=str(on), problem=problem)
+    return on.seen(x)

@@ -275,12 +275,14 @@ class Emulated:
             has = x.__cuda_array_interface__
         else:
             has = np.from_dlpack(_Here(x)).__array_interface__
+        if 0 in has["shape"]:
+            return self.empty(has["shape"], np.dtype(has["typestr"]))
         shape, strides, dtype = has["shape"], has.get("strides"), np.dtype(has["typestr"])
         steps = strides or [int(np.prod(shape[n + 1 :])) * dtype.itemsize for n in range(len(shape))]
         ends = [(n - 1) * s for n, s in zip(shape, steps, strict=True)]
         before = -sum(min(e, 0) for e in ends)  # bytes below the first element, where a stride is negative
-        size = 0 if 0 in shape else before + sum(max(e, 0) for e in ends) + dtype.itemsize
-        raw: Any = (ctypes.c_char * max(size, 1)).from_address(has["data"][0] - before)
+        size = before + sum(max(e, 0) for e in ends) + dtype.itemsize
+        raw: Any = (ctypes.c_char * size).from_address(has["data"][0] - before)
         memory = Memory.__new__(Memory)
         memory.device, memory.size, memory._keep = self, 0, x
         memory.bytes = np.frombuffer(raw, np.uint8)
