@@ -196,7 +196,7 @@ class Storage:
     `layout` has the strides (in elements) of an array that is not in C order in memory: an argument, or what NumPy
     would have made. `layout_read` says whether they were asked for, `order_read` whether the order of axes was.
     `cache` remembers the values of a few views (chain -> value) until the next write.
-    `rows`: of an item of a list, which may only be looked at, or of all of them (`numpy.boxes.either`).
+    `rows`: of an item of a list, which may only be looked at, or of all of them (`numpy.boxes.sharing.either`).
     """
 
     __slots__ = "cache", "layout", "layout_read", "order_read", "origin", "rows", "trace", "value", "version"
@@ -267,7 +267,7 @@ NUMPYS = 2
 class Box:
     """A traced array as user code sees it, with the members that tracejit.numpy adds. `weak`: it stands for a Python
     scalar (NEP 50); `scalar`: for a NumPy scalar, which `+=` rebinds; unsure which: it has `python`. `identity`: the
-    view that it is (`numpy.boxes.either`); None: all of the storage, itself."""
+    view that it is (`numpy.boxes.sharing.either`); None: all of the storage, itself."""
 
     __slots__ = ("__weakref__", "aval", "chain", "identity", "mixed", "python", "scalar", "storage", "weak")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.programs.observe import Maker, program
 
-#: Programs that run natively; in the others it matters which arrays are one, and Python runs them.
+#: Programs that run natively; in the others parts of arrays are items, or arrays of several shapes.
 NATIVE: list[Maker] = []
 
 
@@ -232,7 +232,7 @@ def a_path_of_an_object(y, t):
     return np.array(s.path), s.x
 
 
-@of_arrays
+@native
 def written_after_the_loop(y, t):  # item written through the name
     ys = []
     while t > 0:
@@ -243,7 +243,7 @@ def written_after_the_loop(y, t):  # item written through the name
     return np.array(ys)
 
 
-@of_arrays
+@native
 def written_in_each_step(y, t):
     ys = []
     y = y.copy()
@@ -254,7 +254,7 @@ def written_in_each_step(y, t):
     return np.array(ys)
 
 
-@of_arrays
+@native
 def written_in_the_next_step(y, t):
     ys = []
     y = y.copy()
@@ -267,7 +267,7 @@ def written_in_the_next_step(y, t):
     return np.array(ys)
 
 
-@of_arrays
+@native
 def an_item_is_written(y, t):
     ys = []
     while t > 0:
@@ -278,7 +278,7 @@ def an_item_is_written(y, t):
     return np.array(ys), y
 
 
-@of_arrays
+@native
 def the_last_item_is_written(y, t):
     ys = [y.copy()]
     while t > 0:
@@ -288,7 +288,7 @@ def the_last_item_is_written(y, t):
     return np.array(ys)
 
 
-@of_arrays
+@native
 def the_last_is_returned_too(y, t):
     ys = []
     while t > 0:
@@ -298,7 +298,7 @@ def the_last_is_returned_too(y, t):
     return y, ys
 
 
-@of_arrays
+@native
 def the_last_is_returned(y, t):
     ys = [y]
     while t > 0:
@@ -318,7 +318,7 @@ def the_first_is_the_callers(y, t):
     return ys
 
 
-@of_arrays
+@native
 def one_array_many_times(y, t):
     ys = []
     q = y * 2
@@ -330,7 +330,7 @@ def one_array_many_times(y, t):
     return ys
 
 
-@of_arrays
+@native
 def one_of_outside_is_written(y, t):
     ys = []
     z = y + 1
@@ -341,7 +341,7 @@ def one_of_outside_is_written(y, t):
     return np.stack(ys)
 
 
-@of_arrays
+@native
 def is_the_last_the_same(y, t):
     ys = []
     n = 0
@@ -354,7 +354,7 @@ def is_the_last_the_same(y, t):
     return n
 
 
-@of_arrays
+@native
 def twice_in_a_step(y, t):
     ys = []
     while t > 0:
@@ -365,7 +365,7 @@ def twice_in_a_step(y, t):
     return ys
 
 
-@of_arrays
+@native
 def lists_that_share_arrays(y, t):
     a, b = [], []
     while t > 0:
@@ -399,7 +399,7 @@ def views_of_one_array(y, t):
     return np.array(ys)
 
 
-@of_arrays
+@native
 def a_part_and_the_whole(y, t):
     ys = []
     while t > 0:
@@ -408,7 +408,7 @@ def a_part_and_the_whole(y, t):
     return ys[1:], ys
 
 
-@of_arrays
+@native
 def a_loop_writes_the_items(y, t):
     ys = []
     while t > 0:
@@ -419,7 +419,7 @@ def a_loop_writes_the_items(y, t):
     return np.array(ys)
 
 
-@of_arrays
+@native
 def the_best_is_one_of_them(y, t):
     hist = []
     best = y
@@ -432,7 +432,7 @@ def the_best_is_one_of_them(y, t):
     return best, hist
 
 
-@of_arrays
+@native
 def the_best_is_written(y, t):
     hist = []
     best = y.copy()
@@ -446,7 +446,7 @@ def the_best_is_written(y, t):
     return np.array(hist)
 
 
-@of_arrays
+@native
 def in_branches(y, t):
     out = []
     z = y + 1
@@ -457,7 +457,7 @@ def in_branches(y, t):
     return out, len(out)
 
 
-@of_arrays
+@native
 def in_a_branch_then_written(y, t):
     out = []
     z = y + 1
@@ -467,7 +467,7 @@ def in_a_branch_then_written(y, t):
     return np.array(out) if len(out) else None
 
 
-@of_arrays
+@native
 def the_argument_is_written(y, t):
     out = []
     if t > 2:
@@ -476,7 +476,7 @@ def the_argument_is_written(y, t):
     return np.array(out) if out else None
 
 
-@of_arrays
+@native
 def written_by_out(y, t):
     ys = []
     buf = np.zeros(3)
@@ -487,7 +487,7 @@ def written_by_out(y, t):
     return np.array(ys)
 
 
-@of_arrays
+@native
 def written_by_another_name(y, t):
     ys = []
     while t > 0:
@@ -499,7 +499,7 @@ def written_by_another_name(y, t):
     return np.array(ys)
 
 
-@of_arrays
+@native
 def one_of_an_outer_loop(y, t):
     out = []
     for i in range(3):
@@ -511,7 +511,7 @@ def one_of_an_outer_loop(y, t):
     return out
 
 
-@of_arrays
+@native
 def one_item_twice(y, t):
     ys = [y * 0, y * 1]
     while t > 0:
@@ -576,7 +576,7 @@ def the_last_of_its_own(y, t):
     return ys[-1]
 
 
-@of_arrays
+@native
 def the_first_and_the_last(y, t):
     ys = [y]
     while t > 0:
@@ -586,7 +586,7 @@ def the_first_and_the_last(y, t):
     return ys, y
 
 
-@of_arrays
+@native
 def the_first_may_be_taken(y, t):
     ys = [y]
     while t > 0:
@@ -597,7 +597,7 @@ def the_first_may_be_taken(y, t):
     return ys
 
 
-@of_arrays
+@native
 def the_last_may_be_the_first(y, t):
     z = y.copy()
     ys = [z]
@@ -607,7 +607,7 @@ def the_last_may_be_the_first(y, t):
     return ys[-1], z
 
 
-@of_arrays
+@native
 def the_first_is_written_where_it_may_be_taken(y, t):
     z = y + 1
     ys = [z]
@@ -620,7 +620,7 @@ def the_first_is_written_where_it_may_be_taken(y, t):
     return np.array(ys)
 
 
-@of_arrays
+@native
 def the_first_has_a_name_and_may_be_taken(y, t):
     z = y + 1
     ys = [z]

@@ -68,6 +68,8 @@ class TracejitError(Exception):
     arguments: frozenset[Any] = frozenset()
     #: Whether the user's function, run in Python, gives what a native run that fails with this should have given.
     redo: ClassVar[bool] = False
+    #: Whether another trace, in which lists of traced length share their arrays, may go on.
+    shares_arrays = False
     #: Of loops: whether a known number of steps, however large, is enough.
     fills_lists = False
 

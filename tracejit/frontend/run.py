@@ -86,6 +86,10 @@ class Run(Memory):
         #: program lets grow.
         self.frames: list[Any] = []
         self.room, self.has_buffers = ROOM, False
+        #: The arrays that lists of traced length have, by dtype and shape, if these have no copies; the boxes of all
+        #: of outside, by their storages.
+        self.arenas: dict[Any, Any] | None = None
+        self.outside: dict[int, Any] = {}
         #: Lists, dicts and objects that a traced condition has chosen.
         self.choices: Any = None  # `rewrite.blocks.chosen.Choices`
         #: Whether lists that native loops fill may have copies of views: not if one was written later.

@@ -14,6 +14,7 @@ from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import Change
 from tracejit.frontend.shadows import containers, growing
 from tracejit.numpy.boxes.rows import Borrowed, StaleView, grid, rows, runs
+from tracejit.numpy.boxes.sharing.references import Arena
 from tracejit.tracing import Box
 
 #: What Python's numbers are in arrays.
@@ -81,7 +82,7 @@ def _is_seen(x: Any, elsewhere: set[int]) -> bool:
 
 
 def _visible(storage: Any, elsewhere: set[int]) -> bool:
-    return storage.origin is not None or id(storage) in elsewhere
+    return storage.origin is not None or id(storage) in elsewhere or type(storage.rows) is Arena
 
 
 def in_pieces(x: Any, elsewhere: set[int]) -> Listed | None:

@@ -16,12 +16,12 @@ from tracejit import ops
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import VAGUE, Either, Listed, Owner, listed
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import order_of, order_of_strides
 from tracejit.numpy.boxes.masking.selected import Selected
 from tracejit.numpy.boxes.memory import is_contiguous
 from tracejit.numpy.boxes.placed import Bits, Placed, ReadOnly
+from tracejit.numpy.boxes.sharing.either import VAGUE, Either, Listed, Owner, listed, may_share
 from tracejit.numpy.boxes.views import (
     ImagPart,
     RealPart,
@@ -107,7 +107,7 @@ class Shared:
         storage = x.storage
         mark = listed(x)
         if mark is not None and not self._is_new(mark):
-            raise BufferedListError(what="arrays, which may be one or others' too, as results")
+            raise may_share(BufferedListError(what="arrays, which may be one or others' too, as results"))
         made: Part | Chosen | None = None
         if isinstance(storage, Either):
             if _is_itself(x):

@@ -28,7 +28,7 @@ from tracejit.frontend.text import observed, warned
 from tracejit.interpreters import jit as native
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
 from tracejit.lazily import LazyModule
-from tracejit.numpy.boxes.either import storages_of
+from tracejit.numpy.boxes.sharing.either import storages_of
 from tracejit.timeline import span
 from tracejit.tracing import LOCK, Box, to_raw
 

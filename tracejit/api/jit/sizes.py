@@ -9,14 +9,16 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tracejit.api.jit import arguments
 from tracejit.api.jit.signature import Call, as_size
-from tracejit.api.jit.varying import JitCapture, Structure
+from tracejit.api.jit.varying import JitCapture, Structure, Varying
 from tracejit.errors import (
     BranchLeavesError,
     BufferedListError,
     ConcreteValueError,
     DynamicExtentError,
     LoopTypeError,
+    NumberError,
     ShapeError,
     TracedIterationError,
     TracedLoopError,
@@ -140,3 +142,37 @@ def inputs_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> l
     return [place for n, (_, place) in enumerate(capture.inputs) if n in found or not found] + (
         [] if found else capture.grown
     )
+
+
+# ---------------------------------------------------------------- what another trace needs
+
+
+class InputsNeeded(Exception):
+    """Tracing failed with `error`, since it needs what is at `places` of outside that are inputs."""
+
+    def __init__(self, places: list[Any], error: Exception) -> None:
+        super().__init__()
+        self.places = places
+        self.error = error
+
+
+class SharingNeeded(Exception):
+    """The function is to be traced with lists that have their arrays themselves."""
+
+
+def ask_for_more(
+    error: Exception, call: Call, trace: StageTrace, capture: JitCapture, args: list[Any], varying: Varying
+) -> None:
+    """Raise what says with which inputs, sizes or followed arguments tracing may go on after `error`, if it may; or
+    that Python has no such exception, where a number was taken for NumPy's."""
+    if isinstance(error, TracejitError) and error.shares_arrays and not varying.shares_arrays:
+        raise SharingNeeded from None
+    if isinstance(error, TracejitError) and error.arguments:
+        arguments.follow(call, error)
+    places = structures_needed(error, trace, capture) or inputs_needed(error, trace, capture)
+    if places:
+        raise InputsNeeded(places, error) from None
+    if sizes := sizes_needed(error, call, trace.eqns, args):
+        raise arguments.MoreNeeded(error, sizes) from None
+    if trace.settled and not isinstance(error, TracejitError):
+        raise NumberError(message=f"NumPy's, and not Python's, raises {type(error).__name__}") from error

@@ -21,7 +21,7 @@ from tracejit.api.jit.parts import Shared, placed
 from tracejit.api.jit.placing import needed, places_of, strides_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
-from tracejit.api.jit.sizes import decided_by_sizes, inputs_needed, sizes_needed, structures_needed
+from tracejit.api.jit.sizes import InputsNeeded, SharingNeeded, ask_for_more, decided_by_sizes
 from tracejit.api.jit.stored import Store
 from tracejit.api.jit.varying import JitCapture, Varying
 from tracejit.control.regions.staging import raw_result
@@ -30,7 +30,6 @@ from tracejit.errors import (
     DynamicExtentError,
     InternalTypeError,
     NumberError,
-    TracejitError,
 )
 from tracejit.frontend.lists.columns import Columns
 from tracejit.interpreters import leaks
@@ -41,6 +40,7 @@ from tracejit.ir.jaxpr import Eqn, can_be_done_over, sub_jaxprs
 from tracejit.ir.values import Value
 from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.rows import StaleView
+from tracejit.numpy.boxes.sharing.references import row_of
 from tracejit.numpy.operands import SINGLETONS
 from tracejit.tracing import Box, bind, box, current_trace, new_trace
 
@@ -51,15 +51,6 @@ _PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))  # the dtyp
 _VALUES = (bool, int, float, complex, str, bytes)  # classes of results that are the same at every call
 #: How often a function is traced again because another thread changed a name that it reads meanwhile.
 _ATTEMPTS = 100
-
-
-class InputsNeeded(Exception):
-    """Tracing failed with `error`, since it needs what is at `places` of outside that are inputs."""
-
-    def __init__(self, places: list[Any], error: Exception) -> None:
-        super().__init__()
-        self.places = places
-        self.error = error
 
 
 def trace_program(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
@@ -74,6 +65,9 @@ def trace_program(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
             done = _trace_once(call, copies_views, varying)
         except StaleView:
             copies_views = False
+            continue
+        except SharingNeeded:
+            varying.shares_arrays = True
             continue
         except InputsNeeded as e:
             if not varying.fail(e.places):
@@ -106,7 +100,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     capture = JitCapture(trace, varying, call.options.device is not None)
     session = frontend.Session(capture, call.options.capture)
     session.copies_views, session.over = copies_views, call.over
-    session.room = varying.room
+    session.room, session.arenas = varying.room, {} if varying.shares_arrays else None
     args = make_args(trace, call.avals(), call.bounds)
     assumptions = Assumptions(call, trace, args, session.decisions)
     trace.decides = lambda values: decided_by_sizes(values, call, trace.eqns, args)
@@ -119,6 +113,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         try:
             out = session.run(fun, positional, kwargs)
             arguments.look_at(call, held, arguments.held(session, positional, kwargs))
+            session.outside = {id(b.storage): b for b in (*boxes, *(b for _, b in capture.held))}
             leaves, out_tree, store = _result(session, out, containers)
             leaves = frontend.handed_back(session, leaves)
             visible = _visible(call, boxes, capture.held)
@@ -129,7 +124,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         except StaleView:
             raise
         except Exception as e:
-            _ask_for_more(e, call, trace, capture, args)
+            ask_for_more(e, call, trace, capture, args, varying)
             raise
         _refuse_what_is_seen(session, trace, store)
         if session.given and any(map(_runs_later, trace.eqns)):
@@ -221,22 +216,6 @@ def _arguments(
     return call.rebuild(boxes, given, others)
 
 
-def _ask_for_more(
-    error: Exception, call: Call, trace: StageTrace, capture: JitCapture, args: list[Any]
-) -> None:
-    """Raise what says with which inputs, sizes or followed arguments tracing may go on after `error`, if it may; or
-    that Python has no such exception, where a number was taken for NumPy's."""
-    if isinstance(error, TracejitError) and error.arguments:
-        arguments.follow(call, error)
-    places = structures_needed(error, trace, capture) or inputs_needed(error, trace, capture)
-    if places:
-        raise InputsNeeded(places, error) from None
-    if sizes := sizes_needed(error, call, trace.eqns, args):
-        raise arguments.MoreNeeded(error, sizes) from None
-    if trace.settled and not isinstance(error, TracejitError):
-        raise NumberError(message=f"NumPy's, and not Python's, raises {type(error).__name__}") from error
-
-
 def _refuse_what_is_seen(session: frontend.Session, trace: StageTrace, store: Store | None) -> None:
     """Refuse a program that could be told from Python by what it has done when it is done over, or when it stores."""
     if session.over and session.asked_over and not all(can_be_done_over(e.effects) for e in trace.eqns):
@@ -275,6 +254,7 @@ def _is_stored(x: Any) -> bool:
     list whose length the program knows."""
     return (
         isinstance(x, Columns)
+        or row_of(x) is not None
         or (type(x) not in _VALUES and isinstance(x, _VALUES) and not isinstance(x, np.generic))
         or isinstance(x, (np.dtype, type, collections.Counter, enum.Enum))
         or (type(x) is not Box and frontend.kind_of(x) is type(x))

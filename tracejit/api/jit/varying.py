@@ -68,6 +68,7 @@ class Varying:
         self.structures: set[Place] = set()  # of integer arrays of which the elements are known while tracing
         self.again = 0
         self.room = ROOM  # of lists that the program lets grow
+        self.shares_arrays = False  # whether these have their arrays themselves, and no copies
 
     def is_input(self, place: Place) -> bool:
         """Whether what is at a place, or in the list or tuple there, is an input, or is part of a list that grows."""

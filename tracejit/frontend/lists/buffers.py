@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit import ops, tree
+from tracejit import ops
 from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns, Number, raw_of, user
-from tracejit.frontend.lists.items import Items
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import is_unsure
@@ -158,7 +157,8 @@ class Buffer(Columns):
         """The numbers that items have in column `k`."""
         n = self.tj_number()
         whole = self._copy(0, n) if self.tj_ring else self
-        return whole.tj_columns[k][: user(n)]
+        column, arena = whole.tj_columns[k][: user(n)], self.tj_arenas[k]
+        return column if arena is None else box(arena.all_of(column.read()))
 
     def tj_equal(self, x: Any) -> Any:
         """Which items are `x`. A NaN equals itself in a list, if it is the same object."""
@@ -298,61 +298,6 @@ for _name in (
     *("add", "radd", "mul", "rmul", "imul", "reduce_ex", "copy", "deepcopy", "dir", "array", "index"),
 ):
     setattr(Buffer, f"__{_name}__", _refuses(f"__{_name}__"))
-
-
-class Made(NamedTuple):
-    """What makes a list of a buffer's arrays, which follow its length and its first row."""
-
-    cls: type
-    items: Items
-    python: tuple[bool | None, ...]
-    head: int  # how many items are given as they are
-
-    def __call__(self, length: Any, first: Any, *arrays: Any) -> Any:
-        """The list, or a buffer again if the arrays are traced."""
-        count = len(self.items.kinds)
-        rest = iter(arrays[count:])
-        python = [next(rest) if p is None else p for p in self.python]
-        head = [tree.unflatten(self.items.tree, [next(rest) for _ in range(count)]) for _ in range(self.head)]
-        if any(type(x) is Box for x in (length, first, *arrays)):
-            buffer = Buffer(self.cls, self.items, list(arrays[:count]), python, length)
-            buffer.tj_first, buffer.tj_head = first, head
-            buffer.tj_forget_head()
-            return buffer
-        rows = slice(0, length) if not first else (first + np.arange(length)) % len(arrays[0])
-        columns = [
-            [row.copy() for row in c[rows]]
-            if k.shape
-            else _listed(c[rows], p if isinstance(p, bool) else p[rows])
-            for c, p, k in zip(arrays[:count], python, self.items.kinds, strict=True)
-        ]
-        made: list[Any]
-        if self.items.tree.is_leaf():
-            made = columns[0]
-        elif self.items.tree == tree.flatten((0,) * count)[1]:
-            made = list(zip(*columns, strict=True))
-        else:
-            made = [tree.unflatten(self.items.tree, row) for row in zip(*columns, strict=True)]
-        made[: self.head] = head
-        return self.cls(made)
-
-
-def _listed(column: np.ndarray, python: Any) -> list[Any]:
-    """The numbers of an array, as Python's where `python` says so."""
-    if isinstance(python, bool):
-        return column.tolist() if python else list(column)
-    both = zip(column.tolist(), column, python, strict=True)
-    return [x if p else y for x, y, p in both]
-
-
-def parts(x: Buffer) -> tuple[Made, list[Any]]:
-    """What makes the list that a buffer stands for, and of what."""
-    if x.tj_seen_of is not None or x.tj_shares:
-        raise x.tj_refusal("a view of a dict, or tuples of one, as a result")
-    python = tuple([p if isinstance(p, bool) else None for p in x.tj_python])
-    head = [leaf for item in x.tj_head for leaf in tree.leaves(item)]
-    made = Made(x.tj_class, x.tj_items, python, len(x.tj_head))
-    return made, [x.tj_length, x.tj_first, *x.tj_arrays(), *head]
 
 
 def ordered(columns: list[Any], backwards: bool) -> Any:

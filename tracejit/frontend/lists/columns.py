@@ -14,20 +14,20 @@ from typing import Any, Literal
 import numpy as np
 
 from tracejit import ops, tree
-from tracejit.errors import BufferedListError, ListRoomError
+from tracejit.errors import BufferedListError
 from tracejit.frontend import active
-from tracejit.frontend.lists import marks
-from tracejit.frontend.lists.items import Items, items_of
+from tracejit.frontend.lists import arenas, marks
+from tracejit.frontend.lists.arenas import FULL
+from tracejit.frontend.lists.items import Items, Kind, items_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.boxes.either import Listed, Rows, storages_of
 from tracejit.numpy.boxes.indexing import refill
+from tracejit.numpy.boxes.sharing.either import Listed, Rows, storages_of
 from tracejit.numpy.boxes.unsure import python_of, taken, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import nested
 from tracejit.ops.indexing.index_check import Raising, check_index
-from tracejit.records import record
 from tracejit.tracing import Box, box, current_trace, new_array
 
 Number = extents.Number
@@ -38,25 +38,13 @@ _ROW, _LARGE_ITEMS = 4096, 16
 _HEAD = 32
 
 
-@record(frozen=True)
-class _Full:
-    """The failure of an append for which there is no room."""
-
-    lanes: bool = True
-
-    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
-        return ListRoomError(room=details[1], where=where)
-
-
-FULL = _Full()
-
-
 class Columns:
     """The rows of a list, or of a deque if `ring`. `columns`: an array for each number or array of an item; `python`:
     for each of them whether it is one of Python's numbers, or an array of truth values that say so of each item.
     `head`: the items that it began with, as long as it only grows, if they have arrays: these are still the same."""
 
     __slots__ = (
+        "tj_arenas",
         "tj_columns",
         "tj_first",
         "tj_head",
@@ -84,7 +72,10 @@ class Columns:
         self.tj_first: Any = 0
         self.tj_length: Any = length
         self.tj_head: list[Any] = []
-        self.tj_rows_of: list[Rows | None] = [Rows() if k.shape else None for k in items.kinds]
+        known = [arenas.known_arena(k.dtype, k.shape) if k.shape else None for k in items.kinds]
+        self.tj_arenas = known  # of the columns that have numbers of arrays
+        both = zip(items.kinds, known, strict=True)
+        self.tj_rows_of: list[Rows | None] = [Rows() if k.shape and a is None else None for k, a in both]
         for c, rows in zip(columns, self.tj_rows_of, strict=True):
             c.storage.rows = None if rows is None else Listed(rows, "column")
 
@@ -102,8 +93,11 @@ class Columns:
         room = min(room, max(_LARGE_ITEMS, room * _ROW // items.nbytes))
         size = 1 << (len(xs) + room - 1).bit_length()
         leaves = [tree.leaves(x) for x in xs]
+        refers = arenas.are_used() and items.has_arrays
         columns = [
             _column([row[n] for row in leaves], kind.dtype, size, kind.shape)
+            if not (refers and kind.shape)
+            else _numbers([row[n] for row in leaves], kind, size)
             for n, kind in enumerate(items.kinds)
         ]
         python = [
@@ -113,8 +107,8 @@ class Columns:
             for n, kind in enumerate(items.kinds)
         ]
         made = cls(type(xs), items, columns, python, len(xs))
-        made.tj_head = [*xs] if items.has_arrays else []
-        for row in leaves:
+        made.tj_head = [*xs] if items.has_arrays and not refers else []
+        for row in made.tj_head and leaves:
             made._list(row, "head")
         if len(xs) > _HEAD:
             made.tj_forget_head()
@@ -183,18 +177,22 @@ class Columns:
     def tj_item(self, k: Number) -> Any:
         """Item `k`."""
         i = self._place(k)
-        found = [
-            _number(c[i], p if isinstance(p, bool) else p[i]) if rows is None else _item(c[i], rows)
-            for c, p, rows in zip(self.tj_columns, self.tj_python, self.tj_rows_of, strict=True)
-        ]
-        return tree.unflatten(self.tj_items.tree, found)
+        return tree.unflatten(self.tj_items.tree, [self._part(n, i) for n in range(len(self.tj_columns))])
+
+    def _part(self, n: int, i: Any) -> Any:
+        """What the item in row `i` has in column `n`."""
+        x, p, rows, arena = self.tj_columns[n][i], self.tj_python[n], self.tj_rows_of[n], self.tj_arenas[n]
+        if arena is not None:
+            number = x.read()
+            return arena.at(inside(number, arena.room - 1) if isinstance(number, Value) else number)
+        return _number(x, p if isinstance(p, bool) else p[i]) if rows is None else _item(x, rows)
 
     def tj_put(self, k: Number, x: Any) -> None:
         """Let item `k` be `x`."""
         leaves = self.tj_leaves(x)
         i = self._place(k)
-        for c, p, leaf in zip(self.tj_columns, self.tj_python, leaves, strict=True):
-            c[i] = taken(leaf)
+        for c, p, leaf, a in zip(self.tj_columns, self.tj_python, leaves, self.tj_arenas, strict=True):
+            c[i] = taken(leaf) if a is None else box(arenas.reference(leaf))
             if not isinstance(p, bool):
                 p[i] = _python(leaf)
         self._list(leaves)
@@ -216,7 +214,7 @@ class Columns:
 
     def tj_unlist(self, xs: Any) -> None:
         """It is given up for the list that it was made of, which had the items `xs`."""
-        for row in map(tree.leaves, xs if self.tj_items.has_arrays else ()):
+        for row in map(tree.leaves, xs if any(self.tj_rows_of) else ()):
             for x in row:
                 for s in storages_of(x) if type(x) is Box else ():
                     s.rows = None
@@ -336,6 +334,12 @@ def _item(row: Box, rows: Rows) -> Box:
     out = new_array(row.read())
     out.storage.rows = Listed(rows, "item")
     return out
+
+
+def _numbers(xs: list[Any], kind: Kind, size: int) -> Box:
+    """The numbers of the arrays `xs`, with room for `size` in all."""
+    arenas.arena_of(kind.dtype, kind.shape)
+    return _column([box(arenas.reference(x)) for x in xs], _I64, size)
 
 
 def _column(xs: list[Any], dtype: np.dtype, size: int, shape: tuple[int, ...] = ()) -> Box:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracejit.frontend import active
 from tracejit.frontend.active import in_loop, loop_of
-from tracejit.numpy.boxes.either import Listed
+from tracejit.numpy.boxes.sharing.either import Listed
 from tracejit.tracing import Box, Storage
 
 

@@ -3,8 +3,8 @@
     table[k] += 1       what is read is chosen among the items; a list of which such an item is replaced becomes a
                         buffer before the block that does so (`rewrite.blocks.turned`)
 
-Of several arrays the item is a chosen one (`numpy.boxes.either`), so that what is written into it is written into the
-array that it is.
+Of several arrays the item is a chosen one (`numpy.boxes.sharing.either`), so that what is written into it is written
+into the array that it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tracejit.frontend.lists.items import Items, Kind, common
 from tracejit.ir.jaxpr import Eqn, Literal
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.boxes.either import Either, Owner, chosen, listed, listed_as, memories, owner_of
+from tracejit.numpy.boxes.sharing.either import Either, Owner, chosen, listed, listed_as, memories, owner_of
 from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.numpy.boxes.views import joined
 from tracejit.numpy.operands import nested

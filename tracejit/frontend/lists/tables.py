@@ -18,10 +18,13 @@ import numpy as np
 
 from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
-from tracejit.frontend.lists.buffers import Buffer, Made
-from tracejit.frontend.lists.buffers import parts as parts_of_list
+from tracejit.errors import BufferedListError
+from tracejit.frontend.lists import arenas
+from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import FULL, Columns, raw_of, user
 from tracejit.frontend.lists.items import Items, items_of
+from tracejit.frontend.lists.made import Made
+from tracejit.frontend.lists.made import parts as parts_of_list
 from tracejit.frontend.lists.seen import View, refuse
 from tracejit.frontend.lists.slots import Row, Slots, hashed, nth
 from tracejit.ir.values import Value
@@ -48,7 +51,9 @@ class Table(Slots):
 
     @classmethod
     def holding(cls, held: Any, items: Items, room: int) -> Table:
-        """A table of what the dict or set `held` holds now, whose keys are known."""
+        """A table of what the dict or set `held` holds now, whose keys are known. Raises BufferedListError."""
+        if items.has_arrays and arenas.are_used():
+            raise BufferedListError(what="arrays, of which some may be one, in a dict")
         made = cls.of(list(held if isinstance(held, set) else held.items()), items, room)
         made.tj_of, made.tj_factory, made.tj_cut = type(held), getattr(held, "default_factory", None), False
         slots = np.zeros(2 * made.tj_room, np.int64)

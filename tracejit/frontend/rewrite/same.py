@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
+
+import numpy as np
 
 from tracejit import ops
 from tracejit.errors import UnfollowedError
+from tracejit.frontend.lists.arenas import is_same
 from tracejit.frontend.rewrite.blocks.chosen import known
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.blocks.identity import FALSE, TRUE, Reach, flag_of, reached, same_chain
 from tracejit.frontend.shadows import behind
 from tracejit.frontend.shadows.classes import users_class
-from tracejit.numpy.boxes.either import VAGUE, listed
+from tracejit.numpy.boxes.sharing.either import VAGUE, listed, may_share, storages_of
+from tracejit.numpy.boxes.sharing.references import Row, row_at
 from tracejit.tracing import Box, Storage
 
 _ARRAYS = "whether two arrays are one"
@@ -32,22 +37,20 @@ def are_one(x: Any, y: Any) -> Any:
 
 def _are_one_array(x: Box, y: Box) -> Any:
     """The same of arrays, each of which is one of those that it reaches, as flags say."""
-    if listed(x) is not None and listed(y) is not None:
-        raise UnfollowedError(what=_ARRAYS, reason="a branch or loop decides which they are")
+    items = listed(x) is not None, listed(y) is not None
+    given = (any(s.origin is not None for s in storages_of(a)) for a in (x, y))
+    if any(items) and all(item or outside for item, outside in zip(items, given, strict=True)):
+        raise may_share(UnfollowedError(what=_ARRAYS, reason="a branch or loop decides which they are"))
     if x.aval.dtype != y.aval.dtype or len(x.aval.shape) != len(y.aval.shape):
         return False
     found: Any = False
     mine, yours = _reached(x), _reached(y)
     for a in mine:
         for b in yours:
-            if a.storage is not b.storage:
-                if a.identity is None and b.identity is None:
-                    _tell_apart(a.storage, b.storage)
-                continue
-            if not _is_one(a, b):
-                continue
-            flag = known(_both(flag_of(a), flag_of(b)), _ARRAYS)
-            found = flag if found is False else _either(found, flag)
+            same = _is_one(a, b)
+            if same is not FALSE:
+                flag = known(_both(same, _both(flag_of(a), flag_of(b))), _ARRAYS)
+                found = flag if found is False else _either(found, flag)
     return found
 
 
@@ -59,8 +62,38 @@ def _reached(x: Box) -> list[Reach]:
     return found
 
 
-def _is_one(a: Reach, b: Reach) -> bool:
-    """Whether the same view of an array, or that array itself, is reached on both ways. Raises UnfollowedError."""
+def _is_one(a: Reach, b: Reach) -> Any:
+    """A raw truth value: whether the same view of an array, or that array itself, is reached on both ways. Raises
+    UnfollowedError."""
+    row, other = row_at(a.storage, a.chain), row_at(b.storage, b.chain)
+    if row is not None or other is not None:
+        return _is_one_of_rows(a, b, row, other)
+    if a.storage is b.storage:
+        return np.bool_(_is_one_view(a, b))
+    if a.identity is None and b.identity is None:
+        _tell_apart(a.storage, b.storage)
+    return FALSE
+
+
+def _is_one_of_rows(a: Reach, b: Reach, row: Row | None, other: Row | None) -> Any:
+    """The same where one of them lies in an arena at least: no other array does that is not known to."""
+    if a.identity is not None or b.identity is not None:
+        if a.identity is b.identity is not VAGUE or (a.identity is None) != (b.identity is None):
+            return np.bool_(a.identity is b.identity)
+        if VAGUE not in (a.identity, b.identity):
+            return FALSE
+        raise UnfollowedError(what=_ARRAYS, reason="a branch or loop decides which they are")
+    ends = [
+        [s for s, _ in r.arena.outside] if r is not None else [x.storage] for r, x in ((row, a), (other, b))
+    ]
+    for s, t in itertools.product(*ends):
+        if s is not t:
+            _tell_apart(s, t)
+    return FALSE if row is None or other is None else is_same(row, other)
+
+
+def _is_one_view(a: Reach, b: Reach) -> bool:
+    """Whether two views of an array are one. Raises UnfollowedError."""
     if a.identity is not b.identity and VAGUE not in (a.identity, b.identity):
         return False
     if None in (a.identity, b.identity) and a.identity is not b.identity:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit.errors import UnknownMemberError
-from tracejit.numpy.boxes.either import Chain, Either
 from tracejit.numpy.boxes.members import attribute, is_contiguous
+from tracejit.numpy.boxes.sharing.either import Chain, Either
+from tracejit.numpy.boxes.sharing.references import row_at
 from tracejit.numpy.boxes.views import joined
 from tracejit.tracing import Box, Storage
 
@@ -36,7 +37,12 @@ class _Flags:
         """The flag if the array is `chain` of `storage`; None if it is not known."""
         if name == "WRITEABLE" and chain is not None and not any(getattr(v, "warns", False) for v in chain):
             return not self._x.scalar and all(v.writable for v in chain)
-        if name == "OWNDATA" and chain is not None and storage.origin is None:
+        if (
+            name == "OWNDATA"
+            and chain is not None
+            and storage.origin is None
+            and row_at(storage, chain) is None
+        ):
             return not chain and identity is None
         return None
 

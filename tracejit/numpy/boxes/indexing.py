@@ -24,10 +24,11 @@ from tracejit.ir.avals import Aval, Shape, aval_of, capacity
 from tracejit.ir.values import Value
 from tracejit.numpy import lengths
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
+from tracejit.numpy.boxes.sharing.either import Either, may_share
+from tracejit.numpy.boxes.sharing.references import Arena, where
 from tracejit.numpy.boxes.unsure import is_unsure, taken
 from tracejit.numpy.boxes.views import Identity, Region, views_of
 from tracejit.numpy.fitting import converted, judge_loss
@@ -296,8 +297,11 @@ def _replace(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
         if any(isinstance(v, Frozen) for v in chain):
             raise TracerArrayError(aval=str(aval_of(new)))
         raise ReadOnlyViewError()
-    if storage.rows is not None and storage.rows.role != "column":
-        raise BufferedListError(what="a write into an array that is or was an item")
+    storage, chain = where(storage, chain)
+    if type(storage.rows) is Arena:
+        storage.rows.written |= not storage.rows.filling
+    elif storage.rows is not None and storage.rows.role != "column":
+        raise may_share(BufferedListError(what="a write into an array that is or was an item"))
     check_depth(storage, new)
     storage.cache.clear()
     holder, storage.value = [storage.value], None

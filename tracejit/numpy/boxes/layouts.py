@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import ChosenArrayError
-from tracejit.numpy.boxes.either import memories
 from tracejit.numpy.boxes.memory import in_fortran_order, strides_of
+from tracejit.numpy.boxes.sharing.either import memories
 from tracejit.numpy.boxes.views import Region
 from tracejit.numpy.operands import shape_of
 from tracejit.tracing import Box, Storage, View

@@ -28,7 +28,8 @@ from tracejit.errors import (
 from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
 from tracejit.numpy import lengths
-from tracejit.numpy.boxes import either, extents, indexing, memory, placed, views
+from tracejit.numpy.boxes import extents, indexing, memory, placed, views
+from tracejit.numpy.boxes.sharing import either
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import raw, shape_of
 from tracejit.numpy.ufuncs import int_like

@@ -16,8 +16,9 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.identity import reached
 from tracejit.frontend.rewrite.blocks.state import Frame
-from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
-from tracejit.numpy.boxes.either import Listed, listed_as
+from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, Permuted
+from tracejit.numpy.boxes.sharing.either import Listed, listed_as
+from tracejit.numpy.boxes.sharing.references import row_of
 from tracejit.tracing import Box, Storage
 
 #: (name, its leaf).
@@ -34,8 +35,8 @@ class Origin(NamedTuple):
 
 
 def is_boxed(x: Any) -> TypeGuard[Box]:
-    """Whether `x` is a traced array, which can be updated in place."""
-    return type(x) is Box and not x.scalar
+    """Whether `x` is a traced array of its own, which can be updated in place: none in an arena."""
+    return type(x) is Box and not x.scalar and row_of(x) is None
 
 
 def boxed(value: Any, kept: frozenset[int]) -> dict[int, Box]:
@@ -135,6 +136,21 @@ def order_of_swaps(to: dict[str, str | None], mixed: list[str]) -> tuple[int, li
     return 0, []
 
 
+def fold_swaps(entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]) -> None:
+    """`a, b = b, a` of arrays that are updated in place is done by several steps at once. Raises Permuted."""
+    mixed = [
+        n
+        for n, e in entries.items()
+        if e.form is not None and is_written(objects[n], e.form.kept) and after[n] is not objects[n]
+    ]
+    if not mixed:
+        return
+    to = {n: name_of(after[n], objects) for n in entries if is_boxed(objects[n])}
+    fold, cycle = order_of_swaps(to, mixed)
+    if fold:
+        raise Permuted(fold, cycle)
+
+
 class Marks:
     """Arrays that a loop puts into lists of traced length, where its later steps find them: what is listed when a step
     begins. `of_names`: arrays that it finds in names, `of_outside`: by identity, arrays of before the loop."""
@@ -147,7 +163,7 @@ class Marks:
     def enter(self, frame: Frame, boxes: dict[Leaf, Box]) -> None:
         """The step finds `boxes` in names."""
         note_all(self.of_outside.values())
-        self.boxes = boxes
+        self.boxes = boxes = {key: x for key, x in boxes.items() if row_of(x) is None}
         for key, x in boxes.items():
             frame.found.add(id(x.storage))
             x.storage.rows = listed_as(x.storage.rows, self.of_names.get(key))

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 from tracejit import ops, tree
+from tracejit.frontend.lists.items import common
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place, get
 from tracejit.frontend.rewrite.blocks.containers import flatten
@@ -28,6 +29,7 @@ from tracejit.frontend.rewrite.blocks.state import Leaf
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.rows import Borrowed, grid, rows
+from tracejit.numpy.boxes.sharing.references import row_of
 from tracejit.numpy.operands import nested
 from tracejit.records import record
 from tracejit.tracing import ONLY_LOCAL, Box, Storage
@@ -209,7 +211,7 @@ class Collector:
 
     def filled(self, lists: Lists) -> list[Filled]:
         """The lists that grow. Raises NotNative."""
-        found = [Filled(items, self._groups(label, new)) for label, items, new in lists.appended()]
+        found = [Filled(items, self._groups(label, new, items)) for label, items, new in lists.appended()]
         if not self.later.isdisjoint(self.arrays):
             raise NotNative("it appends an array that the step before has appended")
         for (name, _), x in self.aliases.after.items():
@@ -254,10 +256,19 @@ class Collector:
             raise NotNative(f"it appends parts of an array to `{label}` that is in a list already")
         column.raw, column.twin = None, (other, item)
 
-    def _groups(self, label: str, new: list[Any]) -> list[Group]:
+    def _ask_for_numbers(self, label: str, new: list[Any], owner: list[Any]) -> None:
+        """A list of arrays that lie in an arena has their numbers. Raises Turned, NotNative."""
+        if any(row_of(x) is not None for item in new for x in flatten(item)[0]):
+            items = common(new)
+            if items is not None:
+                capturing().turn(owner, items)  # type: ignore[union-attr]
+            raise NotNative(f"it appends arrays to `{label}` that lists of a traced length have")
+
+    def _groups(self, label: str, new: list[Any], owner: list[Any]) -> list[Group]:
         held = {id(x) for x in (*self.frame.before.values(), *self.aliases.values.values())}
         if any(isinstance(x, (list, dict)) and id(x) in held for x in new):
             raise NotNative(f"it appends a list or dict to `{label}` that has a name")
+        self._ask_for_numbers(label, new, owner)
         items = [flatten(x, lambda y: grid(y) is not None) for x in new]
         columns = [[self._column(label, x) for x in leaves] for leaves, _ in items]
         alike = all(t == items[0][1] for _, t in items[1:]) and all(

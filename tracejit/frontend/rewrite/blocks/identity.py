@@ -1,8 +1,8 @@
 """Which arrays the names are that a branch binds: what is written into them later is seen wherever it should be.
 
 A branch gives a name one of the arrays of outside, a part of one, or an array of its own. The name is a chosen array
-afterwards (`numpy.boxes.either`), whose owners are the ones of outside. An array that a branch makes and gives to two
-names is made one of outside.
+afterwards (`numpy.boxes.sharing.either`), whose owners are the ones of outside. An array that a branch makes and gives
+to two names is made one of outside.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tracejit.frontend.rewrite.blocks.state import Frame, Leaf
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import VAGUE, Chain, Either, Owner, owner_of
 from tracejit.numpy.boxes.memory import has_gaps
 from tracejit.numpy.boxes.placed import ReadOnly
+from tracejit.numpy.boxes.sharing.either import VAGUE, Chain, Either, Owner, owner_of
 from tracejit.numpy.boxes.views import Identity, Region, Strided, joined
 from tracejit.tracing import Box, Storage, View
 

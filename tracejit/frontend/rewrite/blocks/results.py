@@ -25,9 +25,9 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import settle
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.boxes.sharing.either import settle
 from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
 from tracejit.tracing import Box, Storage, use_trace

@@ -1,8 +1,8 @@
 """Which arrays the names are that a loop binds anew, from step to step.
 
-A step finds each of them as a chosen array (`numpy.boxes.either`): the carried value is that of an array of outside, of
-another name's, or of one of its own, as flags say that are carried with it. What is never written costs nothing: the
-flags are dead then.
+A step finds each of them as a chosen array (`numpy.boxes.sharing.either`): the carried value is that of an array of
+outside, of another name's, or of one of its own, as flags say that are carried with it. What is never written costs
+nothing: the flags are dead then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tracejit.frontend.rewrite.blocks.identity import (
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import VAGUE, Chain, Either, Owner, owner_of
+from tracejit.numpy.boxes.sharing.either import VAGUE, Chain, Either, Owner, owner_of
 from tracejit.numpy.boxes.views import Region, Strided, joined
 from tracejit.tracing import ONLY_LOCAL, Box, Storage, View
 

@@ -8,15 +8,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.control.regions.staging import convert
+from tracejit.frontend.lists.arenas import are_used
 from tracejit.frontend.rewrite.blocks import turned
-from tracejit.frontend.rewrite.blocks.aliases import (
-    Aliases,
-    Marks,
-    is_boxed,
-    is_written,
-    name_of,
-    order_of_swaps,
-)
+from tracejit.frontend.rewrite.blocks.aliases import Aliases, Marks, fold_swaps, is_boxed
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
@@ -27,12 +21,13 @@ from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
-from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, Permuted, Spec, TypeChange
+from tracejit.frontend.rewrite.blocks.terms import Entry, Names, NotNative, Permuted, Spec, TypeChange
 from tracejit.frontend.text.choices import among, common
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
-from tracejit.numpy.boxes.either import Either, settle
+from tracejit.numpy.boxes.sharing.either import Either, settle
+from tracejit.numpy.boxes.sharing.references import is_moved
 from tracejit.tracing import Box, Storage, current_trace, new_trace
 
 #: Stagings of one body, until its types are stable.
@@ -71,6 +66,7 @@ class Stager:
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.slots = Slots()
         self.listed = Marks()
+        self.numbers = Names()
         self.mixed = False  # a branch in it gave a number one of two types
         self.picked = Picked(self.keep, self.cells, choices)
         self.pythons = Pythons(self.keep, self.cells)
@@ -91,7 +87,7 @@ class Stager:
         found: dict[int, Storage] = {}
         for name in self.spec.written:
             x = get(self.cells[name]) if name in self.cells else None
-            if type(x) is Box and not x.scalar and not (name in self.anew and name in self.keep):
+            if is_boxed(x) and not (name in self.anew and name in self.keep):
                 found[id(x.storage)] = x.storage
         return list(found.values())
 
@@ -114,8 +110,14 @@ class Stager:
             self._hide()
             with self.picked.choices.block():
                 result, list_ = turned.tried(lambda: self._once(position))
-            if list_ is not None:
+            if callable(list_):
+                list_()
+            elif list_ is not None:
                 self.keep += self.turns.turn(list_, self.cells, self.keep, self.lists)
+            if list_ is not None and are_used():  # arrays of outside may be in an arena from now on
+                self.storages = [s for s in self.storages if not is_moved(s)]
+                self.slots = Slots()
+                self.types.clear()
             if result is not None:
                 return result
         raise NotNative("the types of its variables do not settle")
@@ -169,6 +171,7 @@ class Stager:
                 own = {n: e.value for n, e in entries.items() if n not in hidden}
                 more = self.picked.leave(own, self.cells) | self.pythons.leave(own, self.cells)
                 after = {n: among(get(self.cells[n]), self.texts.get(n)) for n in self.keep}
+                self.numbers.refer(after, {n: e.form.kept for n, e in entries.items() if e.form is not None})
                 outs = [(s, s.value) for s in frame.changed_storages({k: v for k, (v, _) in inputs.items()})]
                 found, complete = self._compare(frame, entries, objects, after), False
                 if found is not None:
@@ -217,7 +220,10 @@ class Stager:
         first = self.first.get(name)
         if first is None and (value is UNBOUND or (is_array(value) and name not in self.anew)):
             return Entry(value, None)
-        form = first or Form(value, self.replaced.keep(name, value))
+        kept = self.replaced.keep(name, value)
+        if first is None:
+            self.numbers.refer({name: value}, {name: kept})
+        form = first or Form(value, kept)
         if first is None:
             self.replaced.check_start(name, value, self.cells.values())
         known = self.types.get(name)
@@ -258,14 +264,19 @@ class Stager:
         self, frame: Frame, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]
     ) -> Any:
         """{changed name: (form, weak flags) afterwards}; None if it must be staged again."""
-        self._fold_swaps(entries, objects, after)
+        if not self.permuted:
+            fold_swaps(entries, objects, after)
         changed: dict[str, tuple[Form, list[bool]]] = {}
         again = fresh = False
         for name, e in entries.items():
             x = after[name]
             self.replaced.check_given(name, e, objects[name], self.slots.boxes)
+            if e.form is not None and self.numbers.differ(name, e.form, x):
+                self.types.pop(name, None)
+                again = fresh = True
+                continue
             if x is objects[name]:
-                if type(x) is Box and e.form is not None and x.storage.version:
+                if is_boxed(x) and e.form is not None and x.storage.version:
                     self.anew.discard(name)  # it is updated in place
                     self._suspect(e.value.storage)
                     again = True
@@ -331,20 +342,6 @@ class Stager:
         """Whether a name's array is another one's, into which the step has written."""
         mine = [b.storage for (n, _), b in self.slots.boxes.items() if n == name]
         return any(isinstance(s, Either) and s.value is not s.first for s in mine)
-
-    def _fold_swaps(self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]) -> None:
-        """`a, b = b, a` of arrays that are updated in place is done by several steps at once. Raises Permuted."""
-        mixed = [
-            n
-            for n, e in entries.items()
-            if e.form is not None and is_written(objects[n], e.form.kept) and after[n] is not objects[n]
-        ]
-        if not mixed or self.permuted:
-            return
-        to = {n: name_of(after[n], objects) for n in entries if is_boxed(objects[n])}
-        fold, cycle = order_of_swaps(to, mixed)
-        if fold:
-            raise Permuted(fold, cycle)
 
     # -- the result
 

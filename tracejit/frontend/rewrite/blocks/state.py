@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.errors import NotAnArrayError, UnknownDtypeError
+from tracejit.errors import BufferedListError, NotAnArrayError, UnknownDtypeError
 from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
@@ -21,8 +21,9 @@ from tracejit.frontend.rewrite.blocks.outside import Outside
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import Either, Listed, Owner, chosen, listed
 from tracejit.numpy.boxes.layouts import lies_in, order_of
+from tracejit.numpy.boxes.sharing.either import VAGUE, Either, Listed, Owner, chosen, listed
+from tracejit.numpy.boxes.sharing.references import Row, row_of
 from tracejit.numpy.boxes.unsure import is_unsure, taken
 from tracejit.tracing import Box, Storage, View, to_raw
 
@@ -49,24 +50,35 @@ class Leaf:
     memory. `python`: where it is Python's number, if that is not known and not to be asked. `listed`: it is an item
     of a list."""
 
-    __slots__ = ("box", "chain", "identity", "listed", "order", "python", "raw", "scalar", "storage", "weak")
+    __slots__ = (
+        *("box", "chain", "identity", "listed", "order", "python", "raw", "row", "scalar"),
+        *("storage", "weak"),
+    )
 
     def __init__(self, x: Any, asked: bool = True) -> None:
         self.python: Any = None if asked or not is_unsure(x) else x.python
         x = x if self.python is None else taken(x)
-        self.raw = raw_of(x)
-        array = type(x) is Box and not x.scalar
+        self.row: Row | None = row_of(x)
+        if self.row is not None and not self.row.is_movable:
+            raise BufferedListError(what="a part of an array that is an item, as a name,")
+        self.raw = raw_of(x) if self.row is None else self.row.number
+        array = type(x) is Box and not x.scalar and self.row is None
         self.box: Box | None = x if array else None
         self.storage: Storage | None = x.storage if array else None
         self.chain: tuple[View, ...] = x.chain if array else ()
-        self.identity: Any = x.identity if array else None
+        self.identity: Any = (
+            x.identity if array else None if self.row is None or x.identity is None else VAGUE
+        )
         self.order = order_of(x) if array else None
         self.listed: Listed | None = listed(x) if array else None
         self.weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
         self.scalar = x.scalar if type(x) is Box else not isinstance(x, np.ndarray)
 
     def rebuilt(self, raw: Any, weak: bool | None = None, owners: Sequence[Owner] = ()) -> Box:
-        """A new array or number like this one; `owners`: arrays of outside that it may be."""
+        """A new array or number like this one, or the array of a number in an arena; `owners`: arrays of outside that
+        it may be."""
+        if self.row is not None:
+            return self.row.moved(raw, self.identity)
         out = chosen(raw, owners, self.weak if weak is None else weak)
         if self.order is not None:
             lies_in(out, self.order)
@@ -96,6 +108,7 @@ class Form:
         return (
             self.tree == other.tree
             and self.fixed.keys() == other.fixed.keys()
+            and all(map(_alike, self.leaves, other.leaves))
             and all(
                 x is other.fixed[n] or (id(x) not in self.kept and _equal(x, other.fixed[n]))
                 for n, x in self.fixed.items()
@@ -132,9 +145,16 @@ def _text_of(x: Any) -> str:
 
 
 def _type_of(leaf: Leaf) -> str:
+    if leaf.row is not None:
+        return f"{leaf.row.moved(leaf.raw).aval} of a list"
     aval = aval_of(leaf.raw)
     kind = {"b": "bool", "i": "int", "f": "float", "c": "complex"}.get(aval.dtype.kind, "number")
     return f"a Python {kind}" if leaf.weak else str(aval)
+
+
+def _alike(a: Leaf, b: Leaf) -> bool:
+    """Whether both are arrays in an arena, or neither."""
+    return a.row is b.row if a.row is None or b.row is None else a.row.like(b.row)
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, NamedTuple
 
+from tracejit.frontend.lists.arenas import are_used, refer
+from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.state import Form
 from tracejit.records import record
 
@@ -59,3 +61,29 @@ class TypeChange(NotNative):
     def __init__(self, name: str, before: str, after: str) -> None:
         super().__init__(f"`{name}` is {before} before a step and {after} after it", peel=True, name=name)
         self.before, self.after = before, after
+
+
+class Names:
+    """The names of a block that are arrays in an arena on some way through it, and so on all (`lists.arenas`)."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def refer(self, values: dict[str, Any], kept: dict[str, frozenset[int]]) -> None:
+        """Let those of `values` that have these names be so, containers in which are `kept`."""
+        for name in self.found & values.keys():
+            refer(parts(values[name], kept.get(name, NONE))[0])
+
+    def differ(self, name: str, before: Form, after: Any) -> bool:
+        """Whether a name is so on one of two ways only: it is one of these names from now on."""
+        if name in self.found or not are_used():
+            return False
+        leaves = after.leaves if isinstance(after, Form) else Form(after, before.kept).leaves
+        if any((a.row is None) != (b.row is None) for a, b in zip(before.leaves, leaves, strict=False)):
+            self.found.add(name)
+        return name in self.found
+
+    def any_differ(self, before: dict[str, Form], after: dict[str, Form]) -> bool:
+        """The same of several names."""
+        found = [self.differ(n, before[n], after[n]) for n in before.keys() & after.keys()]
+        return any(found)

@@ -21,6 +21,7 @@ import numpy as np
 
 from tracejit.frontend import active
 from tracejit.frontend.lists import tables
+from tracejit.frontend.lists.arenas import Hoisted
 from tracejit.frontend.lists.buffers import CLASSES, Buffer
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.items import Items, common
@@ -100,8 +101,9 @@ def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> 
     return x, buffer, found
 
 
-def tried(stage: Callable[[], Any]) -> tuple[Any, tuple[int, Items] | None]:
-    """What staging a block gives; or the list that has to be a buffer before the block, and its items."""
+def tried(stage: Callable[[], Any]) -> tuple[Any, tuple[int, Items] | Callable[[], Any] | None]:
+    """What staging a block gives; or the list that has to be a buffer before the block, and its items, or what else has
+    to be done before it."""
     level = current_trace()
     try:
         return stage(), None
@@ -109,6 +111,10 @@ def tried(stage: Callable[[], Any]) -> tuple[Any, tuple[int, Items] | None]:
         if e.level is not level:
             raise
         wanted = e.key, e.items
+    except Hoisted as e:
+        if e.level is not level:
+            raise
+        wanted = e.act
     return None, wanted  # here, where the exception keeps nothing alive
 
 

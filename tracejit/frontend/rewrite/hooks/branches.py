@@ -22,7 +22,7 @@ from tracejit.frontend.rewrite.blocks.identity import TRUE, Arrays, Merger, Rows
 from tracejit.frontend.rewrite.blocks.lengths import Chosen
 from tracejit.frontend.rewrite.blocks.replaced import put_apart
 from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
-from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
+from tracejit.frontend.rewrite.blocks.terms import Names, NotNative, Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if, is_programs
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.taken import native_or_taken
@@ -34,9 +34,9 @@ from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.boxes.either import listed_as
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.boxes.sharing.either import listed_as
 from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
 from tracejit.tracing import STATE, Storage, bind, current_trace, new_trace, use_trace
@@ -119,7 +119,7 @@ class _Choice:
         self.kind = kind
         self.where = where
         self.is_native = True
-        self.lengths = Chosen()
+        self.lengths, self.numbers = Chosen(), Names()
         self.kept: dict[str, frozenset[int]] = {}  # containers that names have in both branches
         self.chosen: list[tuple[Any, list[Option]]] = []  # containers, and what they may be
 
@@ -137,7 +137,7 @@ class _Choice:
             then = other = None
             both, list_ = turned.tried(lambda: [self._stage(block) for block in self.blocks])
             if list_ is not None:
-                self._turn(*list_)
+                list_() if callable(list_) else self._turn(*list_)
                 continue
             then, other = both
             del both
@@ -145,7 +145,8 @@ class _Choice:
             pairs = ((n, then.names[n], other.names[n]) for n in self.keep if n not in self.kept)
             kept = {n: frozenset(shared(a, b)) for n, a, b in pairs if a is not b}
             self.kept |= kept
-            if not places and not any(kept.values()) and not (then.late or other.late):
+            again = self.numbers.any_differ(then.forms, other.forms) or any(kept.values())
+            if not (places or again or then.late or other.late):
                 break
             self.cells |= places  # chosen as names are
             self.keep += places
@@ -153,7 +154,7 @@ class _Choice:
             raise BranchLeavesError(problem="what it changes does not settle", where=self.where)
         for branch, block, pred in ((then, self.blocks[1], self.pred), (other, self.blocks[0], None)):
             if branch.raised is not None:
-                self._fail(branch.raised, ops.compare.not_(self.pred) if pred is None else pred)
+                fail_if(ops.compare.not_(self.pred) if pred is None else pred, branch.raised)
                 return None if block is None else block()
         return self._merge(then, other)
 
@@ -163,10 +164,6 @@ class _Choice:
             turned.turn(self.cells, key, items)
         except NotNative as e:
             raise BranchLeavesError(problem=e.reason, where=self.where) from None
-
-    def _fail(self, error: Exception, pred: Any) -> None:
-        """Raise a user's exception when the program runs, if `pred` holds then."""
-        fail_if(pred, error)
 
     def _stage(self, block: Block | None) -> _Branch:
         trace = StageTrace(current_trace(), "branch", eager_constants=True)
@@ -192,6 +189,7 @@ class _Choice:
                     raise self._refused(e) from e
                 names = {name: get(self.cells[name]) for name in self.keep}
                 given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
+                self.numbers.refer(given, self.kept)
                 forms = {n: Form(x, self.kept.get(n, NONE), asked=False) for n, x in given.items()}
                 arrays = Arrays(frame, [leaf for form in forms.values() for leaf in form.dynamic])
                 storages = {id(s): (s, s.value) for s in frame.written()}

@@ -123,7 +123,9 @@ def is_static(test: ast.expr) -> bool:
         return is_static(test.operand)
     if isinstance(test, ast.Compare):
         if all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
-            return len(test.ops) == 1
+            sides = (test.left, *test.comparators)
+            fixed = any(isinstance(x, ast.Constant) and not isinstance(x.value, bool) for x in sides)
+            return len(test.ops) == 1 and fixed
         return any(
             isinstance(x, ast.Constant) and isinstance(x.value, str) for x in (test.left, *test.comparators)
         )

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ChosenArrayError
+from tracejit.errors import ChosenArrayError, TracejitError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.memory import has_gaps
 from tracejit.numpy.boxes.views import ImagPart, RealPart, joined
@@ -112,8 +112,9 @@ class Either(Storage):
         a view that lies in memory as no new array does; the others are forgotten."""
         n = 0
         while n < len(self.owners):
-            is_seen = sys.getrefcount(self.owners[n].storage) > ALONE
-            if is_seen or self.owners[n].storage.held is not self.seen[n] or self.owners[n].has_gaps():
+            owner = self.owners[n].storage
+            is_seen = sys.getrefcount(owner) > ALONE + 1 or owner.rows is not None  # a list may have it
+            if is_seen or owner.held is not self.seen[n] or self.owners[n].has_gaps():
                 n += 1
             else:  # its own owners may be known by this array alone then, and come after it
                 del self.owners[n], self.seen[n]
@@ -251,9 +252,15 @@ class Listed(NamedTuple):
     role: Literal["column", "item", "given", "head"]
 
 
+def may_share(error: TracejitError) -> TracejitError:
+    """`error`, which is none where lists have their arrays themselves and not copies (`references`)."""
+    error.shares_arrays = True
+    return error
+
+
 def listed(x: Box) -> Listed | None:
     """What the array `x` has to do with a list; of several that it may be, one of them."""
-    return functools.reduce(listed_as, [s.rows for s in storages_of(x)])
+    return functools.reduce(listed_as, [s.rows if type(s.rows) is Listed else None for s in storages_of(x)])
 
 
 def listed_as(a: Listed | None, b: Listed | None) -> Listed | None:

@@ -1,0 +1,93 @@
+"""What makes the lists that a function hands out of the arrays that a program computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.errors import BufferedListError
+from tracejit.frontend.lists.buffers import Buffer
+from tracejit.frontend.lists.items import Items
+from tracejit.tracing import Box
+
+
+class Arrays:
+    """The arrays of an arena in one call: `rows` has the values of those that the program has made, and the `given`
+    ones, with their numbers, are the caller's."""
+
+    def __init__(self, rows: Any, given: Sequence[tuple[Any, Any]]) -> None:
+        self.rows = rows
+        if any(type(x) is Box for x in (rows, *(x for pair in given for x in pair))):
+            raise BufferedListError(what="arrays that may be one, as results of a call that is traced,")
+        self.made = {int(n): x for n, x in given}
+
+    def __getitem__(self, number: Any) -> Any:
+        """The array of a number: the same one whenever it is asked for."""
+        n = int(number)
+        if n not in self.made:
+            self.made[n] = self.rows[n].copy()
+        return self.made[n]
+
+
+class Made(NamedTuple):
+    """What makes a list of a buffer's arrays, which follow its length and its first row."""
+
+    cls: type
+    items: Items
+    python: tuple[bool | None, ...]
+    head: int  # how many items are given as they are
+    shared: tuple[bool, ...] = ()  # which columns have numbers of arrays
+
+    def __call__(self, length: Any, first: Any, *arrays: Any, arenas: Any = ()) -> Any:
+        """The list, or a buffer again if the arrays are traced. `arenas`: the arrays of the columns of numbers."""
+        count = len(self.items.kinds)
+        rest = iter(arrays[count:])
+        python = [next(rest) if p is None else p for p in self.python]
+        head = [tree.unflatten(self.items.tree, [next(rest) for _ in range(count)]) for _ in range(self.head)]
+        if any(type(x) is Box for x in (length, first, *arrays)):
+            if arenas:
+                raise BufferedListError(what="arrays that may be one, as results of a call that is traced,")
+            buffer = Buffer(self.cls, self.items, list(arrays[:count]), python, length)
+            buffer.tj_first, buffer.tj_head = first, head
+            buffer.tj_forget_head()
+            return buffer
+        rows = slice(0, length) if not first else (first + np.arange(length)) % len(arrays[0])
+        known = iter(arenas)
+        columns = [
+            [*map(next(known).__getitem__, c[rows].tolist())]
+            if shared
+            else [row.copy() for row in c[rows]]
+            if k.shape
+            else _listed(c[rows], p if isinstance(p, bool) else p[rows])
+            for c, p, k, shared in zip(arrays[:count], python, self.items.kinds, self.shared, strict=True)
+        ]
+        made: list[Any]
+        if self.items.tree.is_leaf():
+            made = columns[0]
+        elif self.items.tree == tree.flatten((0,) * count)[1]:
+            made = list(zip(*columns, strict=True))
+        else:
+            made = [tree.unflatten(self.items.tree, row) for row in zip(*columns, strict=True)]
+        made[: self.head] = head
+        return self.cls(made)
+
+
+def _listed(column: np.ndarray, python: Any) -> list[Any]:
+    """The numbers of an array, as Python's where `python` says so."""
+    if isinstance(python, bool):
+        return column.tolist() if python else list(column)
+    both = zip(column.tolist(), column, python, strict=True)
+    return [x if p else y for x, y, p in both]
+
+
+def parts(x: Buffer) -> tuple[Made, list[Any]]:
+    """What makes the list that a buffer stands for, and of what."""
+    if x.tj_seen_of is not None or x.tj_shares:
+        raise x.tj_refusal("a view of a dict, or tuples of one, as a result")
+    python = tuple([p if isinstance(p, bool) else None for p in x.tj_python])
+    head = [leaf for item in x.tj_head for leaf in tree.leaves(item)]
+    made = Made(x.tj_class, x.tj_items, python, len(x.tj_head), tuple([a is not None for a in x.tj_arenas]))
+    return made, [x.tj_length, x.tj_first, *x.tj_arrays(), *head]
