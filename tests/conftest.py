@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--thorough", action="store_true", help="no samples: every test does all, optimised by LLVM"
     )
     parser.addoption("--programs", type=int, default=100_000, help="random programs of the exhaustive sweep")
-    parser.addoption("--printed", default="0:2000", help="FIRST:END, those of them that run as Numba's, too")
+    parser.addoption("--printed", default="0:100000", help="FIRST:END, random programs by Numba as well")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

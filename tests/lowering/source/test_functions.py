@@ -57,7 +57,7 @@ def calling(names: list[tuple[str, int]]) -> None:
     avals = [Aval((count,), b.dtype) for b in buffers]
     results = [Aval((count,), b.dtype) for b in outs]
     lowered = Lowered(k.program, avals, [(1,)] * len(avals), results, [(count,)] * len(outs), {})
-    same_bits(by_numba(lowered, *ins), by_llvm(lowered, *ins))
+    same_bits(by_numba(lowered)(*ins), by_llvm(lowered)(*ins))
 
 
 def test_some() -> None:

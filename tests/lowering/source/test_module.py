@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,6 @@ import pytest
 import tracejit as tj
 from examples.programs import PROGRAMS
 from tests.cases import CASES
-from tests.fuzz.grammar import program
-from tests.fuzz.spellings import Traced
 from tests.lowering.printing import check, check_function
 from tests.lowering.running import trace_closed
 from tracejit.errors import NotPrintableError
@@ -84,30 +80,6 @@ def _check_cases(name: str, count: int) -> None:
             check(jaxpr, *consts, *args)
         except NotPrintableError:
             continue
-
-
-def _check_random(seed: int) -> None:
-    inputs, f = program(seed).load(Traced())
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of numbers that overflow
-        with contextlib.suppress(NotPrintableError):
-            check_function(f, *inputs())
-
-
-def test_a_random_program() -> None:
-    _check_random(1)
-
-
-@pytest.mark.exhaustive
-def test_many_random_programs(source_chunk: int) -> None:
-    for seed in range(20 * source_chunk, 20 * source_chunk + 20):
-        _check_random(seed)
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "source_chunk" in metafunc.fixturenames:
-        first, end = map(int, str(metafunc.config.getoption("--printed")).split(":"))
-        metafunc.parametrize("source_chunk", range(first // 20, end // 20))
 
 
 def test_files_run_without_tracejit(tmp_path: Path) -> None:
