@@ -12,6 +12,7 @@ from tracejit.lowering.llvm.streams import choose as choose_streams
 from tracejit.lowering.loops.extents import pass_sizes
 from tracejit.lowering.loops.interrupt import make_interruptible
 from tracejit.lowering.loops.join import join_loops
+from tracejit.lowering.loops.lockstep import run_together
 from tracejit.lowering.loops.memory import plan_memory
 from tracejit.lowering.loops.nodes import I64, Buffer, Give
 from tracejit.lowering.loops.parallel import parallelise
@@ -65,6 +66,7 @@ def lower(
         join_loops(program, ctx.homes)
     if not device:
         cut_strips(program, ctx.homes)
+        run_together(program, ctx.homes)
     parallelise(program, ctx.homes, notes, *([1] if device else []))
     if not device:
         choose_streams(
