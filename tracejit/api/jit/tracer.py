@@ -237,8 +237,8 @@ def _result(
 ) -> tuple[list[Any], Any, Store | None]:
     """The leaves of a result, and what makes the result of them: a structure, or a function that also stores what the
     run has changed."""
-    if session.has_buffers:
-        session.choices.taken.check([out, *(c.value for c in session.changes)])
+    if session.has_buffers or session.choices.tuples.marks:
+        session.choices.tuples.check([out, *(c.value for c in session.changes)])
     stored = handed.has_twice(out) or handed.has_stand_ins(out) or handed.is_chosen(session, given)
     if not session.changes and not stored:
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit import ops
-from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns, Number, raw_of, user
+from tracejit.frontend.lists.items import Items
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import is_unsure
@@ -30,18 +30,20 @@ class Buffer(Columns):
 
     __slots__ = ()
 
-    def tj_shown(self, k: Number) -> Any:
-        """Item `k`, which stays in it."""
-        x = self.tj_item(k)
-        if type(x) is tuple and active.session() is not None:
-            active.session().choices.taken.note(x, self.tj_tuples)
-        return x
+    @classmethod
+    def of(cls, xs: Any, items: Items, room: int) -> Any:
+        """As of `Columns`."""
+        made = super().of(xs, items, room)
+        for x in () if items.tree.is_leaf() else xs:
+            made.tj_get(x)
+        return made
 
     # -- what lists do
 
     def append(self, x: Any, /) -> None:
         """As of a list."""
         k = self.tj_next()
+        self.tj_get(x)
         self.tj_put(k, x)
         self.tj_let_be(extents.add(k, 1))
 
@@ -84,6 +86,7 @@ class Buffer(Columns):
         self.tj_rearrange(
             ops.arithmetic.sub(rows, ops.create.convert(ops.compare.gt(rows, self.tj_all(k)), _I64))
         )
+        self.tj_get(x)
         self.tj_put(k, x)
         self.tj_let_be(extents.add(n, 1))
 
@@ -239,6 +242,7 @@ class Buffer(Columns):
 
     def __setitem__(self, i: Any, x: Any) -> None:
         self.tj_forget_head()
+        self.tj_get(x)
         self.tj_put(self._position(i, "assignment "), x)
 
     # -- what deques do
@@ -249,6 +253,7 @@ class Buffer(Columns):
         self.tj_forget_head()
         k = self.tj_next()
         self.tj_first = user(self._turned(extents.sub(extents.number(self.tj_first), 1)))
+        self.tj_get(x)
         self.tj_put(0, x)
         self.tj_let_be(extents.add(k, 1))
 

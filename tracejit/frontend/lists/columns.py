@@ -131,6 +131,10 @@ class Columns:
         """How many items it can have."""
         return self.tj_columns[0].aval.shape[0]  # type: ignore[return-value]
 
+    def tj_tokens(self) -> list[Any]:
+        """What stands for its items where these are tuples (`lists.tuples`)."""
+        return [] if self.tj_items.tree.is_leaf() else [self.tj_tuples]
+
     def tj_count(self) -> Any:
         """`len`, which may be traced."""
         return self.tj_length
@@ -186,6 +190,22 @@ class Columns:
             number = x.read()
             return arena.at(inside(number, arena.room - 1) if isinstance(number, Value) else number)
         return _number(x, p if isinstance(p, bool) else p[i]) if rows is None else _item(x, rows)
+
+    def tj_get(self, x: Any) -> Any:
+        """`x`, which becomes an item, or part of one."""
+        if type(x) is tuple and active.session() is not None:
+            active.session().choices.tuples.put(x, self.tj_tuples)
+        return x
+
+    def tj_show(self, x: Any) -> Any:
+        """`x`, which is an item, or part of one, and stays there."""
+        if type(x) is tuple and active.session() is not None:
+            active.session().choices.tuples.taken(x, self.tj_tuples)
+        return x
+
+    def tj_shown(self, k: Number) -> Any:
+        """Item `k`, which stays in it."""
+        return self.tj_show(self.tj_item(k))
 
     def tj_put(self, k: Number, x: Any) -> None:
         """Let item `k` be `x`."""

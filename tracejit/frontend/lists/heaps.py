@@ -33,6 +33,7 @@ def heappush(heap: Any, item: Any, /) -> None:
     if type(heap) is not Buffer:
         heapq.heappush(heap, item)
         return
+    heap.tj_get(item)
     _check(heap, [item])
     n = heap.tj_next()
     _Rows(heap).rise(raw_of(n), [to_raw(x) for x in _numbers(heap, item)])
@@ -57,6 +58,7 @@ def heapreplace(heap: Any, item: Any, /) -> Any:
     heap = _traced(heap, item)
     if type(heap) is not Buffer:
         return heapq.heapreplace(heap, item)
+    heap.tj_get(item)
     _check(heap, [item])
     heap.tj_last("index out of range")
     found = heap.tj_item(0)

@@ -152,7 +152,9 @@ def _arranged(items: list[Any], order: Box) -> list[Any] | None:
     kinds = common(items)
     if kinds is None or kinds.has_arrays or any(k.python is None for k in kinds.kinds):
         return None
-    seen = not kinds.tree.is_leaf() and any(sys.getrefcount(items[n]) > _HELD_ONCE for n in range(len(items)))
+    marked = capturing().choices.tuples.has
+    counts = (sys.getrefcount(items[n]) - marked(items[n]) for n in range(len(items)))
+    seen = not kinds.tree.is_leaf() and any(n > _HELD_ONCE for n in counts)
     if seen and len(items) > MOST_TUPLES:
         return None
     at = order.read()

@@ -19,6 +19,7 @@ import numpy as np
 from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
 from tracejit.errors import BufferedListError
+from tracejit.frontend import active
 from tracejit.frontend.lists import arenas
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import FULL, Columns, raw_of, user
@@ -27,6 +28,7 @@ from tracejit.frontend.lists.made import Made
 from tracejit.frontend.lists.made import parts as parts_of_list
 from tracejit.frontend.lists.seen import View, refuse
 from tracejit.frontend.lists.slots import Row, Slots, hashed, nth
+from tracejit.frontend.lists.tuples import Keys
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
@@ -47,7 +49,11 @@ _I64 = np.dtype(np.int64)
 class Table(Slots):
     """The stand-in of a dict or set."""
 
-    __slots__ = ("tj_factory",)
+    __slots__ = ("tj_factory", "tj_keyed")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.tj_keyed = Keys()
+        super().__init__(*args, **kwargs)
 
     @classmethod
     def holding(cls, held: Any, items: Items, room: int) -> Table:
@@ -63,11 +69,28 @@ class Table(Slots):
                 at = (at + 1) % len(slots)
             slots[at] = n + 1
         made.tj_slots = new_array(slots)
+        for x in list(held if isinstance(held, set) else held.items()):
+            made.tj_get(x)
         return made
 
     @property
     def tj_class(self) -> type:
         return self.tj_of
+
+    def tj_tokens(self) -> list[Any]:
+        """What stands for its keys and values where these are tuples."""
+        structure = self.tj_items.tree
+        parts = [structure] if self.tj_is_set else structure.children()
+        return [x for x, t in zip((self.tj_keyed, self.tj_tuples), parts, strict=False) if not t.is_leaf()]
+
+    def tj_get(self, x: Any) -> Any:
+        """`x`, which becomes the item of a set, or the key and value of a dict."""
+        session = active.session()
+        if session is not None:
+            key, *value = (x,) if self.tj_is_set else x
+            session.choices.tuples.put(key, self.tj_keyed)
+            session.choices.tuples.put(value, self.tj_tuples)
+        return x
 
     def _enter(self, r: Row, leaves: Sequence[Any], keep: bool) -> None:
         """Let the row of a key be `leaves`; `keep`: what it has already stays."""
@@ -115,7 +138,7 @@ class Table(Slots):
     def get(self, key: Any, default: Any = None, /) -> Any:
         """As of a dict."""
         self._only_dict("get")
-        return self._value(self.tj_row(key), default)
+        return self.tj_show(self._value(self.tj_row(key), super().tj_get(default)))
 
     def __getitem__(self, key: Any) -> Any:
         self._only_dict("__getitem__")
@@ -128,7 +151,7 @@ class Table(Slots):
             return self._value(r, 0)
         leave_if(ops.compare.not_(r.found), MISSING)
         values = tree.unflatten(self.tj_items.tree, self._leaves_at(r.at))
-        return values[1]
+        return self.tj_show(values[1])
 
     def _leaves_at(self, at: Any) -> list[Any]:
         return tree.leaves(self.tj_item(at))
@@ -141,18 +164,18 @@ class Table(Slots):
     def _set_default(self, key: Any, default: Any) -> Any:
         r = self.tj_place_for(key)
         found = self._value(r, default)
-        self._enter(r, self.tj_leaves((key, default)), True)
-        return found
+        self._enter(r, self.tj_leaves(self.tj_get((key, default))), True)
+        return self.tj_show(found)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._only_dict("__setitem__")
-        leaves = self.tj_leaves((key, value))
+        leaves = self.tj_leaves(self.tj_get((key, value)))
         self._enter(self.tj_place_for(key), leaves, False)
 
     def add(self, key: Any, /) -> None:
         """As of a set."""
         self._only_set("add")
-        leaves = self.tj_leaves(key)
+        leaves = self.tj_leaves(self.tj_get(key))
         self._enter(self.tj_place_for(key), leaves, True)
 
     def pop(self, key: Any, /, *default: Any) -> Any:
@@ -237,7 +260,7 @@ class Table(Slots):
             items, columns, python = Items(structure, items.kinds[part]), columns[part], python[part]
         trees = [items.tree] if items is not self.tj_items or self.tj_is_set else items.tree.children()
         made = Buffer(list, items, columns, python, self.tj_length)
-        made.tj_shares = not all(t.is_leaf() for t in trees)
+        made.tj_shares, made.tj_tuples = not all(t.is_leaf() for t in trees), self.tj_tuples
         return made
 
     def _view(self, which: int | None, name: str) -> View:
@@ -267,6 +290,7 @@ class Table(Slots):
         part, slots = self.tj_list(None), self.tj_closed()[0]
         made = Table(list, part.tj_items, part.tj_columns, part.tj_python, part.tj_length)
         made.tj_of, made.tj_slots, made.tj_cut = cls, new_array(slots), self.tj_cut
+        made.tj_tuples = self.tj_tuples
         made.tj_factory = self.tj_factory if cls is collections.defaultdict else None
         return made
 

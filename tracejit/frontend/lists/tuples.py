@@ -1,54 +1,242 @@
-"""Tuples that are taken from lists of traced length, and stay in these.
+"""Which tuples are items of lists that loops fill.
 
-    return pts, pts[0]             the list has numbers only, and gives another tuple of them for `pts[0]`
+    pts.append((x, y))             the list keeps the numbers, and gives another tuple of them for `pts[0]`
+    return pts, pts[0]
 
-To Python this is one tuple in two places. A function that hands out both, or asks whether two are one, is refused. A
-list is named by a token, which its copies have, too.
+To Python this is one tuple in two places. Such lists have the numbers only, so that nothing is lost as long as a tuple
+is in one place; here it is followed which tuples may be in two, and a function that hands these out, or asks whether
+two are one, is refused. A list is named by a token, which lists that may have the same items have in common.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from tracejit import tree
 from tracejit.errors import BufferedListError
+from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.values import Value
+from tracejit.tracing import Box, current_trace
 
 
-class Taken:
-    """The tuples of one run that are taken, by identity: each with the token of its list."""
+class _Mark(NamedTuple):
+    """What is known of a tuple. `lists`: tokens of lists that have it -> the trace that has put it there, or taken it;
+    of an item of a list that a loop has filled, a token of its own. `name`: where a step has found it. `vague`: it may
+    be one of any others."""
+
+    tuple: Any
+    lists: Mapping[Any, Any] = MappingProxyType({})
+    name: str | None = None
+    vague: bool = False
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it is an item of a list that a loop has filled, and nowhere else."""
+        return (
+            len(self.lists) == 1 and not self.name and not self.vague and type(next(iter(self.lists))) is _Own
+        )
+
+
+class Tuples:
+    """The tuples of one run, by identity."""
 
     def __init__(self) -> None:
-        self.found: dict[int, tuple[Any, Any]] = {}
+        self.marks: dict[int, _Mark] = {}
+        #: Lists that may have one tuple twice, and which lists may have one in common.
+        self.shared: set[Any] = set()
+        self.linked: dict[Any, set[Any]] = {}
+        #: (a tuple of before the loop, a list into which its steps put it or None: it may be one of others)
+        self._outside: list[tuple[Any, Any]] = []
 
-    def note(self, x: Any, token: Any) -> None:
-        """`x` stays in a list."""
-        self.found[id(x)] = x, token
+    @contextlib.contextmanager
+    def block(self, is_loop: bool) -> Iterator[list[Any]]:
+        """While a block is staged, of which a loop's step makes its names anew. A list to which the block appends its
+        result; if this is None, it will be staged again, and nothing has happened."""
+        before = dict(self.marks), set(self.shared), dict(self.linked), self._outside
+        self._outside, results = [], []
+        try:
+            yield results
+        finally:
+            mine, self._outside = self._outside, before[-1]
+            if not results or results[0] is None:
+                self.marks, self.shared, self.linked, _ = before
+            else:
+                self.marks = before[0] if is_loop else self.marks
+                now = current_trace()
+                for key, m in self.marks.items():
+                    if not all(trace.live for trace in m.lists.values()):
+                        lists = {k: trace if trace.live else now for k, trace in m.lists.items()}
+                        self.marks[key] = m._replace(lists=lists)
+                for x, token in mine:
+                    self.found(x, None) if token is None else self.put(x, token)
 
     def has(self, x: Any) -> bool:
-        """Whether `x` stays in a list."""
-        return id(x) in self.found
+        """Whether there is a reference to `x` here, which who counts them has to leave out."""
+        return id(x) in self.marks
+
+    def mark(self, x: Any) -> _Mark:
+        """What is known of a tuple."""
+        return self.marks.get(id(x)) or _Mark(x)
+
+    def _is_in(self, x: Any, m: _Mark, token: Any) -> None:
+        self.marks[id(x)] = m._replace(lists={**m.lists, token: current_trace()})
+
+    def taken(self, x: Any, token: Any) -> None:
+        """An item of a list, which stays there."""
+        for t in _tuples(x):
+            self._is_in(t, self.mark(t), token)
+
+    def put(self, x: Any, token: Any) -> None:
+        """A list gets an item."""
+        for t in _tuples(x):
+            m = self.mark(t)
+            if not (m.name or self._is_made_in(t, active.in_loop()) or type(token) is Keys):
+                self.shared.add(token)  # each step may put it there
+                self._outside.append((t, token))
+            again = token in m.lists and not _is_alternative(m.lists[token]) and type(token) is not Keys
+            if m.vague or again:
+                self.shared.add(token)
+            for other, trace in m.lists.items():
+                if other is token or _is_alternative(trace) or (type(other) is type(token) is Keys):
+                    continue
+                for one in (other, *(other.items if type(other) is _Chosen else ())):
+                    self.linked[one] = self.linked.get(one, set()) | {token}
+                    self.linked[token] = self.linked.get(token, set()) | {one}
+            self._is_in(t, m, token)
+
+    def found(self, x: Any, name: str | None) -> None:
+        """A step has found a tuple in a name, or (None) inside of what a name has."""
+        self.marks[id(x)] = self.mark(x)._replace(name=name, vague=name is None)
+
+    def leave(self, before: Any, x: Any, y: Any) -> bool:
+        """A step that has found the tuple `x` in a name, which was `before` the loop, leaves `y` there. Gives whether
+        that is a new one, which is nowhere else."""
+        fresh = not tree.is_leaf(y) and y is not x and self.is_new(y, active.in_loop())
+        for token in self.mark(x).lists:
+            self._outside.append((before, token))
+            if not fresh:
+                self.shared.add(token)
+        return fresh
+
+    def chosen(self, x: Any, options: list[Any]) -> None:
+        """A tuple of what branches leave, which is one of `options`."""
+        if all(self.is_new(y, active.in_loop()) for y in options):
+            return
+        marks = [self.mark(y) for y in options]
+        if all(m.is_item or self.is_new(m.tuple, active.in_loop()) for m in marks):
+            items = {token for m in marks for token in m.lists}
+            self.marks[id(x)] = _Mark(x, {_Chosen(items): current_trace()})  # which one, flags say
+        else:
+            self.found(x, None)
+
+    def is_new(self, x: Any, loop: StageTrace | None) -> bool:
+        """Whether a tuple is nowhere else, and made in the step of a loop that is staged now, if there is one."""
+        return id(x) not in self.marks and self._is_made_in(x, loop)
+
+    def _is_made_in(self, x: Any, loop: StageTrace | None) -> bool:
+        """Whether a number in a tuple, or that it is an item, shows that the step of a loop has made it; where there is
+        no loop, it is."""
+        if loop is None:
+            return True
+        m = self.mark(x)
+        if m.is_item:
+            return all(trace.level >= loop.level for trace in m.lists.values())
+        raws = (y.read() for y in tree.leaves(x) if type(y) is Box)
+        return any(isinstance(v, Value) and v.trace is not None and v.trace.level >= loop.level for v in raws)
+
+    # -- lists of a known length, which a loop fills
+
+    def collected(self, new: Iterable[Any], kept: Mapping[str, tuple[Any, Any, bool]]) -> set[str] | None:
+        """A step appends the items `new` to lists. `kept`: of each name that a step leaves as a tuple, what it was
+        before the loop, what the step has found, and whether it leaves a new one there, nowhere else. Gives the names
+        whose tuples of before the loop are appended; None if one tuple may be appended twice."""
+        met: set[int] = set()
+        names = {id(x): n for n, (_, x, _) in kept.items()}
+        carried: set[str] = set()
+        for t in (t for x in new for t in _tuples(x)):
+            m, name = self.mark(t), names.get(id(t))
+            if id(t) in met:
+                return None
+            met.add(id(t))
+            if name is not None and m.name == name and not m.lists and kept[name][2]:
+                carried.add(name)
+            elif not (self._is_made_in(t, active.in_loop()) and (m.is_item or id(t) not in self.marks)):
+                return None
+        starts = [kept[n][0] for n in carried]
+        if len({id(x) for x in starts}) < len(starts) or any(id(x) in self.marks for x in starts):
+            return None
+        self._outside += [(x, None) for x in starts]
+        return carried
+
+    def filled(self, items: Iterable[Any]) -> None:
+        """A loop has filled a list with `items`."""
+        for t in (t for x in items for t in _tuples(x)):
+            self.marks[id(t)] = _Mark(t, {_Own(): current_trace()})
+
+    # -- what is asked
+
+    def may_be_one(self, x: Any, y: Any) -> bool:
+        """Whether two tuples, which are two objects here, may be one."""
+        a, b = self.mark(x), self.mark(y)
+        return a.vague or b.vague or any(self._meets(token, b.lists) for token in a.lists)
 
     def check(self, values: Iterable[Any]) -> None:
-        """No tuple is in two places of what the run hands out. Raises BufferedListError."""
-        tokens: set[int] = set()
+        """Nothing of what the run hands out may be in two places of it. Raises BufferedListError."""
         met: set[int] = set()
-        left = [*values]
+        tokens: set[Any] = set()
+        twice = vague = False
+        left = [x for x in values if x is not None]
         for x in left:
             if id(x) in met:
                 continue
             met.add(id(x))
-            token = self._token(x)
-            if token is not None and id(token) in tokens:
-                raise BufferedListError(what="tuples, which may be in two places of the result,")
-            tokens |= {id(token)} if token is not None else set()
-            left += _inside(x)
+            if isinstance(x, Columns):
+                mine = set(x.tj_tokens())
+                twice |= not mine.isdisjoint(self.shared)
+            else:
+                mine = set(self.mark(x).lists)
+                vague |= self.mark(x).vague
+                left += _inside(x)
+            twice |= any(self._meets(token, tokens) for token in mine)
+            tokens |= mine
+        if twice or (vague and tokens):
+            raise BufferedListError(what="tuples, which may be in two places of the result,")
 
-    def _token(self, x: Any) -> Any:
-        """The token of the list that `x` is, or comes from."""
-        if isinstance(x, Columns):
-            return None if x.tj_items.tree.is_leaf() else x.tj_tuples
-        return self.found[id(x)][1] if id(x) in self.found else None
+    def _meets(self, token: Any, others: Any) -> bool:
+        return token in others or not self.linked.get(token, set()).isdisjoint(others)
+
+
+class Keys:
+    """The token of the keys of a dict or set: of these the first one stays, and two dicts may have the same."""
+
+    __slots__ = ()
+
+
+class _Own:
+    """The token of one item of a list of known length."""
+
+    __slots__ = ()
+
+
+class _Chosen:
+    """The token of what is one of the items that have the tokens `items`, or another tuple."""
+
+    def __init__(self, items: set[Any]) -> None:
+        self.items = items
+
+
+def _tuples(x: Any) -> Iterator[Any]:
+    """A tuple, and those in it or in a list, but not the empty one, which is one object."""
+    if type(x) is tuple and x:
+        yield x
+    if type(x) in (tuple, list):
+        for y in x:
+            yield from _tuples(y)
 
 
 def _inside(x: Any) -> list[Any]:
@@ -58,3 +246,9 @@ def _inside(x: Any) -> list[Any]:
     if isinstance(x, (list, tuple, set, frozenset)):
         return [*x]
     return [*getattr(x, "__dict__", {}).values()] if "_tj_class" in vars(type(x)) else []
+
+
+def _is_alternative(trace: Any) -> bool:
+    """Whether what a trace has done is what the block that is staged now would do otherwise: it is over, and its block
+    is not."""
+    return not trace.live

@@ -141,14 +141,48 @@ def test_what_match_looks_into_stays_pythons() -> None:
     assert tj.jit(f, static_argnums=1)(2.0, 5) == 7
 
 
-def test_guards_with_scopes_of_their_own_stay_pythons() -> None:
+def test_guards_with_names_and_scopes_of_their_own() -> None:
     def f(x: Any, k: Any) -> Any:
         match k:
-            case n if (m := n + 1) > 2:
+            case n if (m := n + 1) > 2 or any(n == j for j in range(1)):
                 return x * m
             case _:
-                return x
+                return x + m
 
-    with pytest.raises(tj.errors.TracerBoolError, match="test_matches"):
-        tj.jit(f)(1.0, np.int64(2))
-    assert tj.jit(f)(1.0, 2) == 3
+    compiled = tj.jit(f)
+    for k in (np.int64(2), np.int64(-4), 2, 1, 0):
+        assert compiled(1.0, k) == f(1.0, k)
+
+
+def test_names_stay_bound_where_the_guard_does_not_hold() -> None:
+    def f(x: Any, k: Any) -> Any:
+        a = n = 0.5
+        match k:
+            case [a, n] if a > n:
+                x = x + 1.0
+            case n if n == 3:
+                x = x + 2.0
+            case [a, _] if False:
+                x = x + 3.0
+            case _:
+                x = x + 4.0
+        return x, a, n if n is not k else 7
+
+    compiled = tj.jit(f, static_argnums=1)
+    for k in ((1.0, 2.0), (2.0, 1.0), 3, 4, (5.0, 5.0)):
+        assert compiled(1.0, k) == f(1.0, k)
+
+
+def test_names_of_traced_patterns_stay_bound() -> None:
+    def f(x: Any, k: Any) -> Any:
+        a, n = 0.5, 1.5
+        match (k, x):
+            case (a, 3.0) if a > 1.0:
+                x = x + 1.0
+            case (n, _) if n > 2.0:
+                x = x + 2.0
+        return x, a, n
+
+    compiled = tj.jit(f)
+    for x, k in ((3.0, 2.0), (3.0, 0.5), (2.0, 4.0), (2.0, 1.0)):
+        assert compiled(x, k) == f(x, k)

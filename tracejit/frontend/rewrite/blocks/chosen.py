@@ -20,7 +20,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import UnfollowedError
-from tracejit.frontend.lists.tuples import Taken
+from tracejit.frontend.lists.tuples import Tuples
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, get
 from tracejit.frontend.rewrite.blocks.containers import NONE, opened, spread
 from tracejit.frontend.rewrite.blocks.held import Held
@@ -55,17 +55,19 @@ class Choices:
         self.found: dict[int, _Chosen] = {}
         #: By identity, tuples in containers that a loop has made anew: which these are is not carried.
         self.vague: dict[int, Any] = {}
-        self.taken = Taken()  # tuples of lists of traced length
+        self.tuples = Tuples()  # those that may be items of lists of traced length
         self.result: list[Any] = []  # the containers in the result
         self._joined: dict[tuple[Any, int, int, int], tuple[Any, ...]] = {}  # what `_join` has made
 
     @contextlib.contextmanager
-    def block(self) -> Iterator[None]:
-        """While a block is staged: what it chooses for itself is forgotten, and its containers with that."""
+    def block(self, is_loop: bool) -> Iterator[list[Any]]:
+        """While a block is staged: what it chooses for itself is forgotten, and its containers with that. The list is
+        for its result, as `Tuples.block` has it."""
         before = dict(self.found), self._joined, dict(self.vague)
         self._joined = {}
         try:
-            yield
+            with self.tuples.block(is_loop) as results:
+                yield results
         finally:
             self.found, self._joined, self.vague = before
 
@@ -74,14 +76,33 @@ class Choices:
     ) -> Iterator[tuple[Any, list[Option]]]:
         """The containers in `made`, which is one of `options`, all of the same structure: ([value], raw flag or None),
         and what they may be. Nothing else of ours may refer to the values."""
-        columns = [(*_seen(held, kept), flag) for held, flag in options]
+        columns = [(*self._seen(held, kept), flag) for held, flag in options]
         for path, x in spread(made, kept):
             found: list[Option] = []
+            if type(x) is tuple:
+                self.tuples.chosen(x, [column[path] for column, _, _ in columns if path in column])
             for column, seen, flag in columns:
                 if path in column and column[path] is not x:
                     found += self._reached(column[path], path in seen, flag)
             if found:
                 yield x, found
+
+    def _seen(self, held: list[Any], kept: Collection[int]) -> tuple[dict[Any, Any], set[Any]]:
+        """The containers of the value in `held`, by where they are, and where those are that somebody else may see,
+        which sees what is in them, too."""
+        column = dict(spread(held[0], kept))
+        seen: set[Any] = set()
+        for path in column:
+            # it lies in the column, and in a container or list
+            known = ONLY_LOCAL + 1 + self.tuples.has(column[path])
+            if path[:-1] in seen or sys.getrefcount(column[path]) > known:
+                seen.add(path)
+        return column, seen
+
+    def is_seen(self, cell: Cell) -> bool:
+        """Whether something else than the cell refers to the container in it, or to one in that."""
+        xs = [] if get(cell) is UNBOUND else opened(cell.cell_contents, frozen=True)
+        return any(sys.getrefcount(x) > ONLY_LOCAL + 2 + self.tuples.has(x) for x in xs)
 
     def note(self, x: Any, options: Iterable[Option]) -> None:
         """Let `x` be one of `options`, or itself."""
@@ -119,7 +140,7 @@ class Choices:
     def ask(self, x: Any, y: Any) -> Any:
         """`same`, where the user asks."""
         both = isinstance(x, tuple) and isinstance(y, tuple) and x is not y
-        if both and any(id(t) in self.vague or self.taken.has(t) for t in (x, y)):
+        if both and (id(x) in self.vague or id(y) in self.vague or self.tuples.may_be_one(x, y)):
             reason = "one lies in a container that a loop has made anew, or in a list of traced length"
             raise UnfollowedError(what="whether two tuples are one", reason=reason)
         return self.same(x, y)
@@ -212,24 +233,6 @@ class Choices:
                 if mine or not held.same(Held(o.container)):
                     what = f"a {type(c.container).__name__} that is changed after a condition has chosen it"
                     leave_if(known(o.flag, what), what)
-
-
-def _seen(held: list[Any], kept: Collection[int]) -> tuple[dict[Any, Any], set[Any]]:
-    """The containers of the value in `held`, by where they are, and where those are that somebody else may see, which
-    sees what is in them, too."""
-    column = dict(spread(held[0], kept))
-    seen: set[Any] = set()
-    for path in column:
-        # it lies in the column, and in a container or list
-        if path[:-1] in seen or sys.getrefcount(column[path]) > ONLY_LOCAL + 1:
-            seen.add(path)
-    return column, seen
-
-
-def is_seen(cell: Cell) -> bool:
-    """Whether something else than the cell refers to the container in it, or to one in that."""
-    xs = [] if get(cell) is UNBOUND else opened(cell.cell_contents, frozen=True)
-    return any(sys.getrefcount(x) > ONLY_LOCAL + 2 for x in xs)
 
 
 def known(flag: Any, what: str) -> Any:

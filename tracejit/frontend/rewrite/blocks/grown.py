@@ -24,6 +24,7 @@ from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place, get
 from tracejit.frontend.rewrite.blocks.containers import flatten
 from tracejit.frontend.rewrite.blocks.decisions import capturing
+from tracejit.frontend.rewrite.blocks.hidden import Picked
 from tracejit.frontend.rewrite.blocks.identity import reached
 from tracejit.frontend.rewrite.blocks.state import Leaf
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
@@ -193,17 +194,18 @@ class Filled:
         """Append the items of all steps."""
         for c in self.columns:
             c.fill(stacks, count)
-        found = [(g.size, g.items(count)) for g in self.groups]
+        found, before = [(g.size, g.items(count)) for g in self.groups], len(self.items)
         for _ in range(count):
             for size, items in found:
                 self.items += itertools.islice(items, size)
+        capturing().choices.tuples.filled(self.items[before:])
 
 
 class Collector:
     """Finds out what a staged step has appended, while its frame is still open."""
 
-    def __init__(self, aliases: Aliases) -> None:
-        self.aliases, self.frame = aliases, aliases.frame
+    def __init__(self, aliases: Aliases, picked: Picked) -> None:
+        self.aliases, self.frame, self.picked = aliases, aliases.frame, picked
         #: By identity of the storage: what this step appends, and what the next one will.
         self.arrays: dict[int, tuple[Box, Column, int]] = {}
         self.later: set[int] = set()
@@ -211,7 +213,10 @@ class Collector:
 
     def filled(self, lists: Lists) -> list[Filled]:
         """The lists that grow. Raises NotNative."""
-        found = [Filled(items, self._groups(label, new, items)) for label, items, new in lists.appended()]
+        grown = [*lists.appended()]
+        if not self.picked.collects((x for _, _, new in grown for x in new), lists.tails):
+            raise NotNative(f"it may append a tuple to `{grown[0][0]}` in many steps, or to another list")
+        found = [Filled(items, self._groups(label, new, items)) for label, items, new in grown]
         if not self.later.isdisjoint(self.arrays):
             raise NotNative("it appends an array that the step before has appended")
         for (name, _), x in self.aliases.after.items():

@@ -22,12 +22,12 @@ The loop carries the value as NumPy's, and beside it whether it is one of Python
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from tracejit import dtypes
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, get, put
-from tracejit.frontend.rewrite.blocks.chosen import Choices, is_seen
+from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.rewrite.blocks.containers import is_leaf, opened, spread
 from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.frontend.rewrite.blocks.state import raw_of
@@ -63,8 +63,11 @@ class Picked:
         #: What the names are before the loop, as far as others see it.
         self.outer: dict[str, Any] = {}
         self.met = set(names)
+        self.found: dict[str, Any] = {}  # the tuples that a step has found in names
+        #: Of names left as tuples: (before the loop, what the step has found, what it leaves, whether this is new).
+        self.tuples: dict[str, tuple[Any, Any, Any, bool]] = {}
         for n in self.names:
-            if is_seen(cells[n]):
+            if choices.is_seen(cells[n]):
                 self._add(n, get(cells[n]))
 
     def _add(self, name: str, x: Any) -> None:
@@ -86,7 +89,11 @@ class Picked:
     def enter(self, objects: dict[str, Any]) -> None:
         """A step finds the containers `objects`."""
         self.before = dict(self.choices.found)
-        self._note({n: objects[n] for n in self.names if n in objects}, objects.keys())
+        found = {n: objects[n] for n in self.names if n in objects}
+        self.found = {n: x for n, x in found.items() if type(x) is tuple}
+        for n, x in self.found.items():
+            self.choices.tuples.found(x, n)
+        self._note(found, objects.keys())
 
     def check(self) -> None:
         """The step has not changed what it may have found, or chosen, in two names. Raises UnfollowedError."""
@@ -98,6 +105,8 @@ class Picked:
             x for spot, x in spots.items() if isinstance(x, tuple) and len(spot) > 1 and spot[0] in changed
         ]
         self.choices.vague |= {id(x): x for x in tuples}
+        for x in tuples:
+            self.choices.tuples.found(x, None)
         for hidden, p in self.pairs.items():
             target = spots.get(p.other) if p.now else self.outer[p.other[0]]
             mine = spots.get(p.spot)
@@ -108,8 +117,13 @@ class Picked:
     def leave(self, own: dict[str, Any], cells: dict[str, Cell]) -> bool:
         """Note which containers the names are after a step; `own`: what they were before the loop. Whether there were
         more to note than was known."""
-        before = list(self.cells)
+        before, tuples = list(self.cells), self.choices.tuples
         values = {n: get(cells[n]) for n in own}
+        self.tuples = {}
+        for n, y in values.items():
+            if type(y) is tuple:
+                x = self.found.get(n)
+                self.tuples[n] = own[n], x, y, tuples.leave(own[n], x, y)
         values = {n: x for n, x in values.items() if x is not UNBOUND and opened(x, frozen=True)}
         self.names = list(dict.fromkeys([*self.names, *values]))
         for n in values.keys() - self.met:  # a place in a container, which was found in a step
@@ -138,7 +152,27 @@ class Picked:
 
     def left(self, cells: dict[str, Cell], changed: Set[str]) -> None:
         """The loop has left its names in `cells`, those of `changed` as others than before."""
-        self._note({n: get(cells[n]) for n in self.names}, changed)
+        values = {n: get(cells[n]) for n in self.names}
+        self._note(values, changed)
+        for n, x in values.items():
+            if type(x) is tuple and n in changed and not (n in self.tuples and self.tuples[n][-1]):
+                self.choices.tuples.found(x, None)
+
+    def collects(self, new: Iterable[Any], tails: Collection[str]) -> bool:
+        """The step appends the items `new` to lists, whose last ones are the names `tails`. Whether it appends each
+        tuple once."""
+        new = [*new]
+        kept = {n: (before, x, is_new) for n, (before, x, _, is_new) in self.tuples.items() if x is not None}
+        carried = self.choices.tuples.collected(new, kept)
+        if carried is None:
+            return False
+        inside = {id(y) for x in new for _, y in spread(x)}
+        for n, (before, x, y, _) in self.tuples.items():
+            if id(y) in inside:
+                if n in carried:
+                    return False
+                self.tuples[n] = before, x, y, n in tails
+        return True
 
 
 def _spots(values: dict[str, Any]) -> dict[_Spot, Any]:

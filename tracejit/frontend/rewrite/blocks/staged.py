@@ -30,8 +30,7 @@ from tracejit.numpy.boxes.sharing.either import Either, settle
 from tracejit.numpy.boxes.sharing.references import is_moved
 from tracejit.tracing import Box, Storage, current_trace, new_trace
 
-#: Stagings of one body, until its types are stable.
-MAX_STAGINGS = 12
+MAX_STAGINGS = 12  # of one body, until its types are stable
 
 
 class Stager:
@@ -108,8 +107,9 @@ class Stager:
         """The step, staged again until its types settle."""
         for _ in range(MAX_STAGINGS):
             self._hide()
-            with self.picked.choices.block():
+            with self.picked.choices.block(is_loop=True) as results:
                 result, list_ = turned.tried(lambda: self._once(position))
+                results.append(result)
             if callable(list_):
                 list_()
             elif list_ is not None:
@@ -176,7 +176,7 @@ class Stager:
                 found, complete = self._compare(frame, entries, objects, after), False
                 if found is not None:
                     aliases = Aliases(frame, entries, objects, after)
-                    collector = Collector(aliases)
+                    collector = Collector(aliases, self.picked)
                     filled = collector.filled(self.lists)
                     aliases.check({*collector.arrays, *collector.later, *collector.views})
                     known = self.slots.leave(forms_after(entries, found, after), frame)

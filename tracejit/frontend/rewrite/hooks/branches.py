@@ -42,8 +42,7 @@ from tracejit.records import record
 from tracejit.tracing import STATE, Storage, bind, current_trace, new_trace, use_trace
 
 Block = Callable[..., Any]
-#: Stagings of both branches, until it is known what they change.
-MAX_STAGINGS = 12
+MAX_STAGINGS = 12  # of both branches, until it is known what they change
 #: How messages call the value of a conditional expression, or of `return`.
 VALUE = "the value"
 
@@ -126,8 +125,9 @@ class _Choice:
     def run(self) -> Any:
         """Stage both branches; names and storages have the chosen values afterwards. Gives the value."""
         choices = capturing().choices
-        with choices.block():
+        with choices.block(is_loop=False) as results:
             value = self._run()
+            results.append(True)
         for x, options in self.chosen:
             choices.note(x, options)
         return value

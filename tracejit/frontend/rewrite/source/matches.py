@@ -2,12 +2,13 @@
 
     match k:                        _tj_subject_1 = k
         case 0 | 1: ...             if _tj_subject_1 == 0 or _tj_subject_1 == 1: ...
-        case [a, b] if a < b: ...   elif hooks.is_sequence(_tj_subject_1, 2, False) and a' < b': a, b = a', b'; ...
-        case n: ...                 else: n = _tj_subject_1; ...
+        case [a, b]: ...            elif hooks.is_sequence(_tj_subject_1, 2, False): a = _tj_subject_1[0]; ...
+        case n if n < 0: ...        else: n = _tj_subject_1
+                                          if n < 0: ...
 
-In a guard, names that the pattern binds stand for the parts of the subject (a' is `_tj_subject_1[0]`), and
-are bound when it holds. `case int():` is `isinstance`. What another class pattern or a mapping pattern looks at stays
-Python's, as does a `match` that has one, or a guard with `:=` or a scope of its own.
+Names that a pattern binds stay bound where the guard does not hold; after a pattern that may not fit, a name of ours
+has the guard (`_tj_guard_1`). `case int():` is `isinstance`. What another class pattern or a mapping pattern looks at
+stays Python's, as does a `match` that has one.
 """
 
 from __future__ import annotations
@@ -27,9 +28,6 @@ from tracejit.frontend.rewrite.source.names import copied, walk
 from tracejit.frontend.shadows.growing import Growing
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, box
-
-_SCOPES = (ast.NamedExpr, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
 
 #: Whether arrays are sequences to `match`, which its type says by a flag (Py_TPFLAGS_SEQUENCE): since NumPy 2.5.
 _ARRAYS_ARE = bool(np.ndarray.__flags__ & 1 << 5)
@@ -102,7 +100,7 @@ class Matches(ast.NodeTransformer):
 
     def __init__(self, hook: Callable[..., ast.Call]) -> None:
         self.hook = hook
-        self.count = 0
+        self.count = self.guards = 0
         self.hooked = 0  # statements that stay Python's, of which the subject is looked at
 
     def visit_Match(self, s: ast.Match) -> Any:
@@ -124,9 +122,30 @@ class Matches(ast.NodeTransformer):
         first = at(ast.Assign([ast.Name(name, ast.Store())], s.subject), s)
         rest: list[Any] = []
         for case, test, bound in reversed(cases):
-            body = [*bound, *case.body]
-            rest = body if test is None else [at(ast.If(test, body, rest), case.pattern)]
+            rest = self._chosen(case, test, bound, rest)
         return [first, *rest]
+
+    def _chosen(
+        self, c: ast.match_case, test: ast.expr | None, bound: list[Any], rest: list[Any]
+    ) -> list[Any]:
+        """The statements of a case, and of those after it if it is not this one."""
+        if c.guard is None:
+            body = [*bound, *c.body]
+            return body if test is None else [at(ast.If(test, body, rest), c.pattern)]
+        if test is None:
+            return [*bound, at(ast.If(c.guard, c.body, rest), c.guard)]
+        if not bound:
+            both = ast.BoolOp(ast.And(), [test, c.guard])
+            return [at(ast.If(at(both, c.pattern), c.body, rest), c.pattern)]
+        self.guards += 1
+        name = f"_tj_guard_{self.guards}"
+        no = at(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(False)), c.pattern)
+        asked = at(ast.Assign([ast.Name(name, ast.Store())], c.guard), c.guard)
+        return [
+            no,
+            at(ast.If(test, [*bound, asked], []), c.pattern),
+            at(ast.If(ast.Name(name, ast.Load()), c.body, rest), c.guard),
+        ]
 
     def visit_FunctionDef(self, s: Any) -> Any:
         return s  # a function defined here is rewritten by itself
@@ -136,14 +155,10 @@ class Matches(ast.NodeTransformer):
     visit_Lambda: Any = visit_FunctionDef
 
     def _case(self, c: ast.match_case, subject: ast.expr) -> tuple[ast.expr | None, list[Any]]:
-        """(the condition, or None if it always holds; the assignments of what is bound)."""
+        """(whether the pattern fits, or None if it always does; the assignments of what is bound)."""
         tests: list[ast.expr] = []
         names: dict[str, ast.expr] = {}
         self._pattern(c.pattern, subject, tests, names)
-        if c.guard is not None:
-            if any(isinstance(n, _SCOPES) for n in ast.walk(c.guard)):
-                raise Unsuitable
-            tests.append(_Parts(names).visit(_copy(c.guard)))  # this `match` may stay Python's yet
         bound = [at(ast.Assign([ast.Name(n, ast.Store())], v), c.pattern) for n, v in names.items()]
         test = None if not tests else tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
         return test and at(test, c.pattern), bound
@@ -192,16 +207,6 @@ class Matches(ast.NodeTransformer):
                 end = None if after == -1 else ast.Constant(after + 1)
                 part = ast.Subscript(_copy(x), ast.Slice(ast.Constant(n), end, None), ast.Load())
                 names[q.name] = ast.List([ast.Starred(part, ast.Load())], ast.Load())
-
-
-class _Parts(ast.NodeTransformer):
-    """Names that a pattern binds as the parts of the subject."""
-
-    def __init__(self, names: dict[str, ast.expr]) -> None:
-        self.names = names
-
-    def visit_Name(self, e: ast.Name) -> ast.expr:
-        return _copy(self.names[e.id]) if e.id in self.names else e
 
 
 def _copy(e: Any) -> Any:
