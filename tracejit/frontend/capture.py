@@ -80,6 +80,10 @@ class Capture(Protocol):
         """Whether the list at the path, of so many items, is known only as far as the run appends to it."""
         ...
 
+    def may_grow(self, path: Node) -> bool:
+        """Whether that would do for the list at the path, as far as is known."""
+        ...
+
     def knows(self, path: Node) -> bool:
         """Whether the elements of the integer array at the path are known while tracing, and guarded."""
         ...
@@ -113,6 +117,9 @@ class EagerCapture:
         return False
 
     def grows(self, path: Node, length: int) -> bool:
+        return False
+
+    def may_grow(self, path: Node) -> bool:
         return False
 
     def knows(self, path: Node) -> bool:

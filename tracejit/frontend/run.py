@@ -144,8 +144,9 @@ class Run(Memory):
         """What a name found in builtins gives."""
         raise NotImplementedError
 
-    def turn(self, x: Any, items: Any) -> None:
-        """Let the list `x` be a buffer of `items`, which it is from an earlier place on."""
+    def turn(self, x: Any, items: Any, owner: Any = None) -> None:
+        """Let the list `x` be a buffer of `items`, which it is from an earlier place on; if a stand-in `owner` of a
+        list of outside holds it, only where a block has appended to it."""
         raise NotImplementedError
 
     def scopes(self) -> list[Any]:

@@ -56,8 +56,8 @@ class Session(Run):
         super().__init__(capture, rewrites)
         self.choices = Choices()
 
-    def turn(self, x: Any, items: Any) -> None:
-        turned.request(x, items)
+    def turn(self, x: Any, items: Any, owner: Any = None) -> None:
+        turned.request(x, items, owner)
 
     # ---- running -------------------------------------------------------------------------------
 

@@ -72,6 +72,8 @@ def _growing(items: Any) -> Growing:
         def check(self, *_: Any) -> None:
             return None
 
+        turn = check
+
     session: Any = Session()
     return Growing(session, argument(0, "log"), items)
 

@@ -12,6 +12,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import Change
+from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.shadows import containers, growing
 from tracejit.numpy.boxes.rows import Borrowed, StaleView, grid, rows, runs
 from tracejit.numpy.boxes.sharing.references import Arena
@@ -120,7 +121,9 @@ def _depth(first: Box, depth: int) -> int:
 
 def grows(change: Change) -> bool:
     """Whether a list or deque is changed by nothing but appending to it."""
-    if change.before is None or type(change.value) not in growing.CLASSES:
+    if change.before is None or isinstance(change.value, Columns):
+        return change.before is not None
+    if type(change.value) not in growing.CLASSES:
         return False
     return appended(change.before, list(change.value), getattr(change.value, "maxlen", None)) is not None
 
@@ -201,6 +204,9 @@ def _dict(
 
 
 def _sequence(w: Writer, owner: str, now: Any, old: list[Any], what: str, base: type | None) -> None:
+    if isinstance(now, Columns):
+        w.put.append(_call(w, owner, base, "extend", w.value(now, what)))
+        return
     after = list(now)
     grown = appended(old, after, getattr(now, "maxlen", None))
     if grown is not None:

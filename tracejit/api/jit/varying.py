@@ -21,7 +21,7 @@ from tracejit.errors import CapturedWriteError
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import Check
 from tracejit.frontend.run import ROOM
-from tracejit.frontend.shadows.growing import Short
+from tracejit.frontend.shadows.growing import Grows, Short
 from tracejit.interpreters.jit import NEAR
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
@@ -118,6 +118,11 @@ class Varying:
         if short:
             self.depths |= {p.place: max(p.depth, self.depths.get(p.place, 0)) for p in short}
             return True
+        grow = {p.place for p in places if type(p) is Grows}
+        if grow:
+            new = grow - self.growing - self.whole
+            self.growing |= new
+            return bool(new)
         known = {p.place for p in places if type(p) is Structure}
         if known:
             new = known - self.structures
@@ -264,6 +269,9 @@ class JitCapture:
             return False
         self.grown.append(place)
         return True
+
+    def may_grow(self, path: Any) -> bool:
+        return path.place() not in self.varying.whole | self.varying.growing
 
     def unfollowed(self, thing: Any) -> None:
         """Raises NotFollowed: a program would keep what it saw while it was traced."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import Change
+from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.paths import ITEM, Node
 from tracejit.frontend.shadows import growing
@@ -76,7 +77,7 @@ def wrap_container(session: Run, node: Node, value: Any) -> Any:
         session.check(node.attr("maxlen"), "value", value.maxlen)
     if cls in growing.CLASSES and session.capture.grows(node, len(value)):
         made = growing.Growing(session, node, value)
-        session.containers.append(Copy(node, made.tj_new, []))
+        session.containers.append(Copy(node, made, []))
         return session.remember(value, made, node)
     if cls in _DICTS:
         return wrap_dict(session, node, value)
@@ -274,6 +275,9 @@ def _watched(session: Run, node: Node, value: Any, copy: Any) -> Any:
 
 def contents(copy: Any) -> list[Any]:
     """What a mutable container holds, in order: two lists of the same objects if unchanged."""
+    copy = growing.appended_to(copy)
+    if isinstance(copy, Columns):
+        return [copy]  # of which only the program knows what is in it
     held = entries_of(copy) if is_derived(copy) else copy
     return [x for pair in held.items() for x in pair] if isinstance(held, dict) else list(held)
 
@@ -288,7 +292,7 @@ def changes(session: Run) -> Iterator[tuple[Change, bool]]:
                 before[:] = now
             continue
         if _differ(before, now):
-            yield Change(node, copy, before), free
+            yield Change(node, growing.appended_to(copy), before), free
 
 
 def is_changed(copy: Copy) -> bool:

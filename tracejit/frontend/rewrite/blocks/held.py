@@ -17,11 +17,13 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
 from tracejit.frontend.shadows import randoms
+from tracejit.frontend.shadows.growing import Growing
 from tracejit.tracing import Box
 
 #: Classes of containers, whose own methods read and refill those that derive from them.
 _CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
 _BYTES = (bytearray, array.array)
+_APPENDED: Any = Growing.tj_new
 #: What many large lists hold, by identity: a metaclass may not let its classes be hashed.
 _ATOMS = frozenset(map(id, (bool, int, float, complex, str, Box)))
 #: Containers and objects are looked into so deep, for what a block changed in them; for iterators less, which many
@@ -128,6 +130,8 @@ class Held:
             self.state = bytes(x)
         if isinstance(x, Columns):
             self.slots = {d: d.__get__(x) for d in (getattr(Columns, n) for n in Columns.tj_followed)}
+        elif type(x) is Growing:
+            self.slots = {_APPENDED: x.tj_new}
         elif not isinstance(x, (types.ModuleType, type)) and not _is_library(type(x)):
             self.names = _names(x)
             self.slots = {d: _slot(d, x) for d in _descriptors(type(x))}

@@ -13,6 +13,7 @@ from tracejit.frontend import active, members
 from tracejit.frontend.journal import GONE
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND
 from tracejit.frontend.shadows import attributes, behind, containers
+from tracejit.frontend.shadows.growing import Growing, appended_to
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 
@@ -124,6 +125,9 @@ def _same(a: list[Any], b: list[Any]) -> bool:
 
 
 def _refill(x: Any, before: list[Any]) -> None:
+    if type(x) is Growing and type(x.tj_new) is not list:
+        x.tj_new = []
+    x = appended_to(x)
     x.clear()
     if isinstance(x, dict):
         x.update(zip(before[::2], before[1::2], strict=True))

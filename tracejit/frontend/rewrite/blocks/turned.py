@@ -19,17 +19,21 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.lists import tables
 from tracejit.frontend.lists.arenas import Hoisted
 from tracejit.frontend.lists.buffers import CLASSES, Buffer
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.items import Items, common
+from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
 from tracejit.frontend.rewrite.blocks.grown import Lists
 from tracejit.frontend.rewrite.blocks.held import Containers, buffer_places
+from tracejit.frontend.rewrite.blocks.outside import Outside
 from tracejit.frontend.rewrite.blocks.state import Frame
 from tracejit.frontend.rewrite.blocks.terms import NotNative
+from tracejit.frontend.shadows import growing
 from tracejit.ir.values import Value
 from tracejit.tracing import ONLY_LOCAL, current_trace
 
@@ -76,6 +80,7 @@ def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> 
         NotNative: something may refer to the list that is not found, or it holds other items; Python's numbers
             instead of NumPy's count as others, unless it `mixes` them.
     """
+    _let_grow(key)
     found = list(_places(cells, key))
     if not found:
         return None
@@ -99,6 +104,28 @@ def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> 
     for place in found:
         _write(place, buffer)
     return x, buffer, found
+
+
+def _let_grow(key: int) -> None:
+    """Let another trace follow the list as one of outside to which the function appends, if it is the copy of one or an
+    argument."""
+    session = active.session()
+    if session is None:
+        return
+    reason = "it has another length after a step"
+    if key in session.arguments:
+        error = UnfollowedError(what="a list that is an argument", reason=reason)
+        error.arguments = frozenset({session.arguments[key]})
+        raise error
+    for copy in session.containers:
+        if (
+            id(copy.copy) == key
+            and type(copy.copy) in growing.CLASSES
+            and session.capture.may_grow(copy.node)
+        ):
+            error = UnfollowedError(what=str(copy.node), reason=reason)
+            error.places = (growing.Grows(copy.node.place()),)
+            raise error
 
 
 def tried(stage: Callable[[], Any]) -> tuple[Any, tuple[int, Items] | Callable[[], Any] | None]:
@@ -158,8 +185,8 @@ def _places(cells: dict[str, Cell], key: int) -> Iterator[tuple[str, Any, Any]]:
         if type(cell) is types.CellType and id(get(cell)) == key:
             yield "cell", cell, None
     names = {name: get(cell) for name, cell in cells.items()}
-    for _, owner, held in Containers(names, cells.values()).seen.values():
-        parts: dict[str, Any] = {"names": held.names, "slots": held.slots}
+    for _, owner, held in Containers(names, cells.values(), Outside().known).seen.values():
+        parts: dict[str, Any] = {"names": held.names, "slots": held.slots, "written": held.written}
         items = held.items if isinstance(held.items, dict) else dict(enumerate(held.items or ()))
         if not isinstance(owner, set):
             parts["items"] = items
@@ -177,6 +204,8 @@ def _read(place: tuple[str, Any, Any]) -> Any:
         return get(owner)
     if part == "slots":
         return k.__get__(owner)
+    if part == "written":
+        return outside.read(owner, k)
     return owner[k] if part == "items" else object.__getattribute__(owner, "__dict__")[k]
 
 
@@ -186,17 +215,28 @@ def _write(place: tuple[str, Any, Any], x: Any) -> None:
         put(owner, x)
     elif part == "slots":
         k.__set__(owner, x)
+    elif part == "written":
+        outside.write(owner, k, x)
     elif part == "items":
         owner[k] = x
     else:
         object.__getattribute__(owner, "__dict__")[k] = x
 
 
-def request(x: Any, items: Items) -> None:
+def request(x: Any, items: Items, owner: Any = None) -> None:
     """Let the list or buffer `x` be a buffer of `items` before the outermost block that has found it: raises Turned. If
-    none has, a buffer is widened at once, and a list stays what it is."""
-    key, level = id(x), level_of(id(x))
+    none has, a buffer is widened at once, and a list stays what it is. If `owner` holds the list, a stand-in of one of
+    outside, it is the outermost block that has appended to it or has met `owner` first."""
+    key, level = id(x), level_of(id(x)) if owner is None else _longer(x, owner)
     if level is not None:
         raise Turned(key, items, level)
     if isinstance(x, Columns):
         x.tj_widen(items)
+
+
+def _longer(x: list[Any], owner: Any) -> Any:
+    for frame in active.session().frames:
+        seen = frame.containers.seen.get(id(x))
+        if id(owner) not in frame.outside.ids if seen is None else len(seen[2].items) < len(x):
+            return frame.trace.parent
+    return None
