@@ -46,6 +46,11 @@ def _square(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
     return x, y
 
 
+def _few_places(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
+    """Elements that are read a hundred times each, and where."""
+    return _normal(rng, n // 100), rng.integers(0, n // 100, n)
+
+
 def _single(make: Callable[..., tuple[np.ndarray, ...]]) -> Callable[..., tuple[np.ndarray, ...]]:
     """The same arrays as numbers of 32 bits."""
     return lambda rng, n: tuple(x.astype(np.float32) for x in make(rng, n))
@@ -118,6 +123,8 @@ WORKLOADS = [
     Workload("Greeks", price, _options, lambda n: 32 * n, large=10_000_000, gradient=True),
     Workload("transpose", lambda xp, x, y: x.T + y, _square, lambda n: 24 * n),
     Workload("gather", lambda xp, x, i: x[i], _places, lambda n: 24 * n, large=10_000_000),
+    Workload("gradient of a gather", lambda xp, x, i: (x[i] * x[i]).sum(), _few_places, lambda n: 16 * n, 20_000,
+             1_000_000, gradient=True),
     Workload("product", lambda xp, x, y: x @ y, _square, lambda n: 24 * n, large=4096**2),
     Workload("product, 32 bits", lambda xp, x, y: x @ y, _single(_square), lambda n: 12 * n, large=4096**2),
     Workload("product of a layer", lambda xp, x, y: x @ y, _layer, lambda n: 8 * n * 784, 32, 512),

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.passes.toy import B, add, agree, f64, i64, mul, names, op, ranged, say
 from tracejit.ir.kernel import Pull
 from tracejit.passes.cse import cse
@@ -32,6 +33,18 @@ def test_effects_are_not_merged():
     b = B(f64())
     j = b.done(b(say, b[0]), b(say, b[0]))
     assert cse(j) is j
+
+
+def test_checks_that_have_passed():
+    """The first one raises; what is checked otherwise is checked."""
+    x, i = np.arange(5.0), np.array([1, -2])
+    f = tj.jit(lambda x, i: x[i] * x[i] + x[:4][i])
+    loops = f.lower(x, i).as_text("loops")
+    assert loops.count("or fail") == 2
+    np.testing.assert_array_equal(f(x, i), x[i] * x[i] + x[:4][i])
+    for wrong, size in ((5, 5), (4, 4), (-5, 4)):
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for axis 0 with size {size}"):
+            f(x, np.array([0, wrong]))
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1.0), (1, True), (0.0, -0.0), ((1, 2), (1, 2.0))])

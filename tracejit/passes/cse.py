@@ -1,4 +1,4 @@
-"""cse: a pure equation that was computed before is not computed again."""
+"""cse: what was computed before is not computed again, nor looked at by a check that has passed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any
 from tracejit.ir.jaxpr import Eqn, Jaxpr
 from tracejit.passes.rewrite import Env, Pass, alias, everywhere
 
+_CHECKED = frozenset({"error"})
+
 
 def _cse(jaxpr: Jaxpr) -> Jaxpr:
     env, eqns = Env(), list[Eqn]()
     seen: dict[Any, Eqn] = {}
     for old in jaxpr.eqns:
         eqn = env.eqn(old)
-        if eqn.effects:
+        if not eqn.effects <= _CHECKED:
             eqns.append(eqn)
             continue
         first = seen.setdefault(eqn.key(), eqn)

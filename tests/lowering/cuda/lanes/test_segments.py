@@ -166,6 +166,36 @@ def test_the_first_index_outside_is_pythons() -> None:
         np.testing.assert_array_equal(tj.device_get(there(INDEX, X)), tj.jit(by_hand)(INDEX, X))
 
 
+def test_what_is_sorted_serves_all_loops_over_the_same_places() -> None:
+    """Unless the places are others in between."""
+
+    def gradient(i, x):
+        return tj.grad(lambda t: np.sum(t[i] * t[i]))(np.ones(M) * x[0])
+
+    def others(i, x):
+        z, j = np.zeros(M), i * 1
+        np.add.at(z, j, x)
+        j[:] = (j + 1) % M
+        np.add.at(z, j, x)
+        return z, j
+
+    def stepped(i, x):
+        def step(c, t):
+            z, j = c
+            z = z.at[j].add(x * t, mode="promise_in_bounds")
+            return (z.at[j].add(x, mode="promise_in_bounds"), (j + 1) % M), None
+
+        return lax.scan(step, (np.zeros(M), i), np.arange(3.0))[0]
+
+    for f, sorts in ((gradient, 1), (others, 2), (stepped, 2)):
+        with tj.config.override(cuda="sanitize"):
+            there = tj.jit(f, device="cuda")
+            got = tj.tree.leaves(tj.device_get(there(WORDS, X)))
+            assert there.lower(WORDS, X).compile().as_text("plan").count("argsort") == sorts, f
+        for g, w in zip(got, tj.tree.leaves(tj.jit(f)(WORDS, X)), strict=True):
+            np.testing.assert_array_equal(g, w)
+
+
 def test_few_places_and_short_loops_are_not_sorted() -> None:
     def few(i, x):
         z = np.zeros(5)

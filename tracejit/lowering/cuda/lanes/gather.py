@@ -70,7 +70,8 @@ class _Gatherer:
                 found.append(s)
                 at += 1
                 continue
-            shared = scatter.scattered(s, self.facts, self.memory, self.maker, self.segments)
+            outermost = block is self.body
+            shared = scatter.scattered(s, self.facts, self.memory, self.maker, self.segments, outermost)
             if shared is not None:
                 found += shared
                 at += 1

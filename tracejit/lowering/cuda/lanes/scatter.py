@@ -41,8 +41,10 @@ LEAST, _MOST = 1024, 1 << 14
 _AHEAD = 8  # keys that are found at a time
 
 
-def scattered(loop: Any, facts: Facts, memory: Memory, maker: Maker, segments: Segments) -> list[Any] | None:
-    """What a loop becomes, None if it is no such loop."""
+def scattered(
+    loop: Any, facts: Facts, memory: Memory, maker: Maker, segments: Segments, outermost: bool
+) -> list[Any] | None:
+    """What a loop becomes, None if it is no such loop. `outermost`: no loop is around it."""
     if not isinstance(loop, For) or loop.independent or loop.vector or loop.private:
         return None
     if facts.span(loop) is None or facts.trips(loop) < LEAST or not _is_plain(loop, facts):
@@ -56,7 +58,7 @@ def scattered(loop: Any, facts: Facts, memory: Memory, maker: Maker, segments: S
     ):  # all threads find all keys, so that the first one outside is the same for all
         return None
     if segments.suits(loop, place, finding):
-        return segments.of(loop, place, (finding, rest))
+        return segments.of(loop, place, (finding, rest), outermost)
     return [_shared(loop, place, (finding, rest), facts, maker)]
 
 

@@ -39,7 +39,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     Store,
     blocks_of,
 )
-from tracejit.lowering.loops.uses import defined, is_check, operands
+from tracejit.lowering.loops.uses import defined, is_check, operands, places
 from tracejit.lowering.lowered import Library, Lowered, View
 
 #: Iterations from which sorting them is worth its launches, and places: with fewer, threads have too long segments.
@@ -58,6 +58,9 @@ class Segments:
         self.program, self.libraries = lowered.program, lowered.libraries
         self.facts, self.memory, self.maker = facts, memory, maker
         self.inputs = self.program.args[: len(lowered.in_avals)]
+        self.sorted: dict[
+            Any, Buffer
+        ] = {}  # keys, and places besides -> their order, and where segments start
 
     def suits(self, loop: For, place: Place, finding: list[Any]) -> bool:
         """Whether sorting is worth while. All checks come first then: an exception would leave arrays of the caller's
@@ -67,20 +70,39 @@ class Segments:
         plain = all(isinstance(s, Inst) and s.op != "get" for s in finding) and place.key.dtype == I64
         return plain and not checks and self.facts.trips(loop) >= LEAST and place.rows >= PLACES
 
-    def of(self, loop: For, place: Place, parts: tuple[list[Inst], list[Any]]) -> list[Any]:
-        """What takes the place of a loop whose iterations find their key, and do the rest."""
+    def of(self, loop: For, place: Place, parts: tuple[list[Inst], list[Any]], outermost: bool) -> list[Any]:
+        """What takes the place of a loop whose iterations find their key, and do the rest. `outermost`: no loop is
+        around it, so that what was sorted for another such loop need not be sorted again."""
         finding, rest = parts
         start, stop = self.facts.span(loop) or (0, 0)
         count = stop - start
         found, keys = self._keys(loop, place, finding, count)
-        order = self.buffer("order", count)
-        starts = self.buffer("starts", place.rows + 1)
-        return [
-            *found,
-            self._sorted(keys, order, count),
-            self._starts(place, keys, order, starts, count),
-            self._walk(loop, place, (finding, rest), order, starts),
-        ]
+        shared = outermost and not found and self._is_fixed(keys)
+        order, starts = (self.sorted.get(k) for k in ((keys, count), (keys, count, place.first, place.rows)))
+        if order is None or not shared:
+            order, starts = self.buffer("order", count), None
+            found.append(self._sorted(keys, order, count))
+        if starts is None:
+            starts = self.buffer("starts", place.rows + 1)
+            found.append(self._starts(place, keys, order, starts, count))
+        if shared:
+            self.sorted |= {(keys, count): order, (keys, count, place.first, place.rows): starts}
+        return [*found, self._walk(loop, place, (finding, rest), order, starts)]
+
+    def _is_fixed(self, keys: Buffer) -> bool:
+        """Whether one statement at most writes an array, and before all that read it."""
+        writers = sum(
+            any(
+                (isinstance(x, Store) and x.buffer is keys) or (isinstance(x, Call) and keys in places(x))
+                for x in walk([s])
+            )
+            for s in self.program.body.stmts
+        )
+        aliased = any(
+            self.memory.overlap(keys, b) for b in self.facts.written if b is not keys and b.kind == "arg"
+        )
+        pointed = any(keys in found for found in self.memory.pointees.values())
+        return writers <= (keys.kind == "arena") and not aliased and not pointed
 
     def buffer(self, name: str, size: int) -> Buffer:
         """A new block of integers."""
