@@ -31,6 +31,19 @@ def test_memory_of_a_dead_result_is_used_again() -> None:
     np.testing.assert_array_equal(r, 2 * x)
 
 
+def test_results_of_the_numba_backend_are_made_so_too() -> None:
+    g = tj.jit(lambda x: 3 * x, backend="numba")
+    x = np.arange(float(N))
+    r = g(x)
+    places = {address(r)}
+    for _ in range(5):
+        r = g(x)
+        places.add(address(r))
+    assert len(places) == 2 and r.flags.owndata and r.base is None
+    np.testing.assert_array_equal(r, 3 * x)
+    assert address(np.empty(N)) not in places  # NumPy's own arrays are not
+
+
 def test_memory_of_a_living_view_is_not() -> None:
     x = np.arange(float(N))
     view = double(x)[::7]

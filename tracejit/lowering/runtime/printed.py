@@ -16,6 +16,7 @@ from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering import source
 from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.plan.access import c_strides
+from tracejit.lowering.runtime import results
 from tracejit.lowering.runtime.executable import array_at
 from tracejit.lowering.source.scalars import kind_of
 
@@ -81,7 +82,7 @@ class Printed:
         for axis, d in enumerate(aval.shape):
             if isinstance(d, Dim) and d.bound is None:
                 shape[axis] = _extent(dims[axis], arrays, ())
-        return np.empty(shape, aval.dtype)
+        return results.empty(shape, aval.dtype)
 
     def _trimmed(self, n: int, out: Any, arrays: Any, outs: Any) -> Any:
         aval = self.lowered.out_avals[n]

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from tracejit.lowering.runtime import pool
 from tracejit.lowering.runtime.compile import compile_llvm
@@ -18,6 +22,8 @@ from tracejit.lowering.runtime.compile import compile_llvm
 #: at the end of its heap back to the system if it is more than 128 KB, and gets it again as pages that have to be
 #: cleared: a call with three results of 320 KB took 126 microseconds, and takes 24.
 LEAST = pool.LEAST
+#: PyDataMem_GetHandler, PyDataMem_SetHandler, the address of the variable with the usual handler: in NumPy's table.
+HANDLERS = (305, 304, 306)
 
 _TEXT = """
 @imports = global [1 x ptr] zeroinitializer
@@ -90,3 +96,38 @@ def handler() -> Any:
     for kept in (pool.code(), code(), struct, name, capsule):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return capsule
+
+
+def of_numpy(*places: int) -> list[int]:
+    """What NumPy's table of C functions has in these places, which are part of its ABI."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = (ctypes.c_void_p * (max(places) + 1)).from_address(
+        get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
+    )
+    return [table[n] or 0 for n in places]
+
+
+@functools.cache
+def _handlers() -> tuple[Any, Any, Any]:
+    """PyDataMem_GetHandler, PyDataMem_SetHandler, the usual handler."""
+    current, change, usual = of_numpy(*HANDLERS)
+    get, put = (
+        ctypes.PYFUNCTYPE(ctypes.py_object)(current),
+        ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object),
+    )
+    return get, put(change), ctypes.py_object.from_address(usual).value
+
+
+def empty(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """As `np.empty`. A large array gets its memory from our handler, unless the user has set one."""
+    if dtype.itemsize * math.prod(shape) < LEAST:
+        return np.empty(shape, dtype)
+    get, put, usual = _handlers()
+    if get() is not usual:
+        return np.empty(shape, dtype)
+    put(handler())
+    try:
+        return np.empty(shape, dtype)
+    finally:
+        put(usual)

@@ -76,9 +76,8 @@ _SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyLong_AsLongLongAndOverflow", "", "PyByt
             "PyObject_CallOneArg", "PyTuple_New", "PyEval_SaveThread", "PyEval_RestoreThread", "",
             "PyLong_FromLongLong", "PyFloat_FromDouble", "PyComplex_FromDoubles",
             "PyContextVar_Get", "")  # fmt: skip
-#: PyArray_Empty, PyArray_Scalar, PyDataMem_GetHandler, PyDataMem_SetHandler: places in NumPy's table, which are part
-#: of its ABI. The last one has the address of a variable, the usual handler.
-_NUMPY = (184, 60, 305, 304, 306)
+#: PyArray_Empty, PyArray_Scalar, and what handles memory: places in NumPy's table.
+_NUMPY = (184, 60, *results.HANDLERS)
 
 #: Scalars whose value lies right behind the header.
 INSIDE_TYPES: frozenset[type] = frozenset((float, complex, *(np.dtype(c).type for c in "?bhilqBHILQefdFD")))
@@ -218,12 +217,7 @@ def _native() -> tuple[Any, Any, Any, Any]:
 
 def _addresses() -> list[int]:
     """The table of functions."""
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = (ctypes.c_void_p * (max(_NUMPY) + 1)).from_address(
-        get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
-    )
-    *functions, usual = (table[n] or 0 for n in _NUMPY)
+    *functions, usual = results.of_numpy(*_NUMPY)
     objects = iter((id(True), id(False), id(floating.VARIABLE)))
     known = [_symbol(s) if s else next(objects) for s in _SYMBOLS]
     return [*known, *functions, ctypes.c_void_p.from_address(usual).value or 0]
