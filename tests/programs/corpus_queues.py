@@ -343,3 +343,98 @@ def a_state_that_keeps_a_queue() -> Any:
 
     s = Server()
     return s.serve, [(np.arange(20.0) - 10,), (10 - np.arange(20.0),)], lambda: s
+
+
+@native
+def sums_of_lists() -> Any:
+    def f(x):
+        low = [v for v in x if v < 0]
+        high = []
+        for v in x:
+            if v > 0:
+                high.append(v)
+        both = low + high
+        high.append(99.0)
+        low += high
+        return both, [1.0, 2.0] + low + [], high, len(both + both)
+
+    return f, [(np.arange(20.0) - 10,), (-np.ones(20),), (np.ones(3),)], None
+
+
+@native
+def sums_of_lists_of_both_kinds() -> Any:
+    def f(x, n):
+        numpys, pythons = [], []
+        for v in x:
+            if v > 0:
+                numpys.append(v)
+            else:
+                pythons.append(1.5)
+        return numpys + pythons, pythons + numpys + numpys, [0.5] + pythons
+
+    return f, [(np.arange(20.0) - 10, 2.0), (-np.ones(20), 1.0)], None
+
+
+@program
+def sums_of_lists_in_a_loop() -> Any:
+    def f(x):
+        kept = []
+        for k in range(len(x)):
+            if x[k] > 0:
+                kept = [x[k]] + kept
+            elif len(kept) > 3:
+                kept = kept[1:] + kept[:1]
+        return kept
+
+    return f, [(np.sin(np.arange(40.0)),), (np.ones(30),)], None
+
+
+@native
+def sums_of_lists_of_arrays() -> Any:
+    def f(x, n):
+        xs, ys = [], [x]
+        while n > 0:
+            xs.append(x * n)
+            ys.append(xs[-1])
+            n -= 1
+        both = xs + ys
+        both[0][0] = 50.0
+        return both, xs, ys
+
+    return f, [(np.arange(3.0), 3.0), (np.arange(3.0), 6.0), (np.ones(3), 1.0)], None
+
+
+@native
+def conditions_of_several_types() -> Any:
+    def f(x, end):
+        queue, n, log = [], 0, []
+        for v in x:
+            if v > 0:
+                queue.append(v)
+        while queue and queue[-1] < end and not (n and v > 5):
+            log.append(queue.pop() * 2)
+            n += 1 if (log and n) or v else 2
+        return log, n, [k for k in x if k and (n or k > 2)]
+
+    return f, [(np.arange(12.0), 99.0), (np.arange(12.0)[::-1], 4.0), (-np.ones(4), 1.0)], None
+
+
+@native
+def distances_of_both_kinds() -> Any:
+    def f(w, start):
+        n = len(w)
+        dist = [np.inf] * n
+        dist[start] = 0.0
+        heap = [(0.0, start)]
+        while heap:
+            d, u = heapq.heappop(heap)
+            if d > dist[u]:
+                continue
+            for v in range(n):
+                if w[u, v] > 0 and d + w[u, v] < dist[v]:
+                    dist[v] = d + w[u, v]
+                    heapq.heappush(heap, (dist[v], v))
+        return dist
+
+    w = np.array([[0, 2, 9.0, 0], [0, 0, 3, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
+    return f, [(w, 0), (w.T.copy(), 1), (w * 0, 0)], None

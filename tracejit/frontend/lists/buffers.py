@@ -10,7 +10,8 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.frontend.lists.columns import Columns, Number, raw_of, user
-from tracejit.frontend.lists.items import Items
+from tracejit.frontend.lists.items import Items, common
+from tracejit.frontend.lists.joins import extend, grow
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import is_unsure
@@ -49,12 +50,42 @@ class Buffer(Columns):
 
     def extend(self, xs: Any, /) -> None:
         """As of a list."""
+        if type(xs) is Buffer and type(xs.tj_number()) is not int:
+            extend(self, xs)
+            return
         for x in list(xs):
             self.append(x)
 
     def __iadd__(self, xs: Any) -> Buffer:
         self.extend(xs)
         return self
+
+    def __add__(self, xs: Any) -> Buffer:
+        return self._sum(self, xs)
+
+    def __radd__(self, xs: Any) -> Buffer:
+        return self._sum(xs, self)
+
+    def _sum(self, a: Any, b: Any) -> Buffer:
+        """A list of the items of two lists."""
+        self._only_list("+")
+        for x, other in ((a, b), (b, a)):
+            if type(x) is not list and (type(x) is not Buffer or x.tj_ring):
+                raise TypeError(f'can only concatenate list (not "{type(x).__name__}") to list')
+            if type(x) is list and not x:
+                return other.copy()
+        first, second = (x if type(x) is Buffer else self._like(x) for x in (a, b))
+        made = first.tj_part(0, first.tj_number())
+        grow(made, second.tj_room)
+        extend(made, second)
+        return made
+
+    def _like(self, xs: list[Any]) -> Buffer:
+        """A buffer of the items of a list. Raises BufferedListError."""
+        items = common(xs)
+        if items is None:
+            raise self.tj_refusal("an item of another type")
+        return Buffer.of(xs, items, 1)
 
     def pop(self, *at: Any) -> Any:
         """As of a list."""
@@ -300,7 +331,7 @@ def _refuses(name: str) -> Any:
 
 for _name in (
     *("len", "contains", "reversed", "delitem", "repr", "str", "format", "eq", "ne", "lt", "le", "gt", "ge"),
-    *("add", "radd", "mul", "rmul", "imul", "reduce_ex", "copy", "deepcopy", "dir", "array", "index"),
+    *("mul", "rmul", "imul", "reduce_ex", "copy", "deepcopy", "dir", "array", "index"),
 ):
     setattr(Buffer, f"__{_name}__", _refuses(f"__{_name}__"))
 

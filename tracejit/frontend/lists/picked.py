@@ -23,7 +23,7 @@ from tracejit.ir.jaxpr import Eqn, Literal
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.sharing.either import Either, Owner, chosen, listed, listed_as, memories, owner_of
-from tracejit.numpy.boxes.unsure import is_unsure
+from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure
 from tracejit.numpy.boxes.views import joined
 from tracejit.numpy.operands import nested
 from tracejit.ops.indexing.index_check import Raising, check_index
@@ -72,15 +72,23 @@ def put(held: list[Any], k: Any, value: Any) -> bool:
     if kinds.has_arrays or not _can_choose(kinds, len(held)):
         return False
     at = _position(held, k, "assignment ")
-    new = [to_raw(x) for x in tree.leaves(value)]
+    new = tree.leaves(value)
     for n, x in enumerate(held):
         here = _is(at, n)
         both = zip(new, tree.leaves(x), kinds.kinds, strict=True)
         held[n] = tree.unflatten(
             kinds.tree,
-            [box(ops.compare.select(here, a, to_raw(b)), weak=bool(kind.python)) for a, b, kind in both],
+            [_one(here, a, b, kind) for a, b, kind in both],
         )
     return True
+
+
+def _one(here: Any, new: Any, old: Any, kind: Kind) -> Box:
+    """The number `new` where the raw `here` holds, else `old`."""
+    raw = ops.compare.select(here, to_raw(taken(new)), to_raw(taken(old)))
+    if kind.python is not None:
+        return box(raw, weak=kind.python)
+    return unsure(raw, ops.compare.select(here, python_of(new), python_of(old)))
 
 
 def _list(held: Sequence[list[Any]], k: Any) -> Any:
@@ -109,7 +117,7 @@ def noted(made: Any, held: Sequence[Any], at: Any) -> Any:
 
 
 def _can_choose(kinds: Items | None, count: int) -> bool:
-    return kinds is None or (count <= MOST_NUMBERS and all(kind.python is not None for kind in kinds.kinds))
+    return kinds is None or count <= MOST_NUMBERS
 
 
 def _is_known_unrolled(raw: Any) -> bool:
@@ -145,8 +153,10 @@ def _is(at: Any, n: int) -> Any:
 def _item(xs: list[Any], kind: Kind, at: Any) -> Box:
     """The number or array at a position that is inside."""
     if not kind.shape:
-        whole = nested(xs, kind.dtype)
-        return box(ops.gather.take(whole, at, 0, mode="promise_in_bounds"), weak=bool(kind.python))
+        raw = _nth([taken(x) for x in xs], kind.dtype, at)
+        if kind.python is not None:
+            return box(raw, weak=kind.python)
+        return unsure(raw, _nth([box(python_of(x)) for x in xs], np.dtype(bool), at))
     if len(xs) > MOST_ARRAYS:  # it may only be looked at
         value = ops.gather.take(nested(xs, kind.dtype), at, 0, mode="promise_in_bounds")
         storages = {id(s): s for x in xs for s, _ in memories(x)}.values()
@@ -158,6 +168,10 @@ def _item(xs: list[Any], kind: Kind, at: Any) -> Box:
         out = chosen(value, [o for n, x in enumerate(xs) for o in _owners(x, _is(at, n))])
     out.storage.rows = functools.reduce(listed_as, map(listed, xs))
     return out
+
+
+def _nth(xs: list[Any], dtype: np.dtype, at: Any) -> Any:
+    return ops.gather.take(nested(xs, dtype), at, 0, mode="promise_in_bounds")
 
 
 def _owners(x: Box, here: Any) -> Iterator[Owner]:

@@ -56,6 +56,32 @@ def or_(first: Any, *rest: Thunk) -> Any:
     return first if known else or_(rest[0](), *rest[1:])
 
 
+def all_(first: Any, *rest: Thunk) -> Any:
+    """Whether `first and rest[0]() and …` is true."""
+    test = _asked(first)
+    known = _known(test)
+    if known is False or not rest:
+        return _truth(test, known)
+    if known:
+        return all_(rest[0](), *rest[1:])
+    return ifexp(test, lambda: all_(rest[0](), *rest[1:]), lambda: False)
+
+
+def any_(first: Any, *rest: Thunk) -> Any:
+    """Whether `first or rest[0]() or …` is true."""
+    test = _asked(first)
+    known = _known(test)
+    if known or not rest:
+        return _truth(test, known)
+    if known is False:
+        return any_(rest[0](), *rest[1:])
+    return ifexp(test, lambda: True, lambda: any_(rest[0](), *rest[1:]))
+
+
+def _truth(test: Any, known: bool | None) -> Any:
+    return box(raw_truth(test), weak=True) if known is None else known
+
+
 def not_(x: Any) -> Any:
     """`not x`."""
     x = _asked(x)

@@ -6,7 +6,9 @@ from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
 from tracejit.frontend.rewrite.hooks.calls import builtin
 from tracejit.frontend.rewrite.hooks.comprehensions import comprehension
 from tracejit.frontend.rewrite.hooks.conditions import (
+    all_,
     and_,
+    any_,
     assert_,
     chain,
     in_,
@@ -28,7 +30,9 @@ from tracejit.frontend.shadows.kinds import callee
 from tracejit.frontend.shadows.kinds import traced_isinstance as is_instance
 
 __all__ = [
+    "all_",
     "and_",
+    "any_",
     "assert_",
     "bound",
     "builtin",

@@ -32,6 +32,7 @@ from tracejit.frontend.rewrite.source.names import (
     walk,
 )
 from tracejit.frontend.rewrite.source.targets import is_plain, sees_later, taking
+from tracejit.frontend.rewrite.source.tests import marked, name_of
 from tracejit.frontend.rewrite.source.texts import hook
 
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
@@ -100,7 +101,7 @@ class _Function(Keys):
 
     def rewrite(self) -> None:
         if isinstance(self.node, ast.Lambda):
-            self.node.body = self.visit(self.node.body)
+            self.node.body = self.visit(marked(self.node.body))
             return
         own = self.locals - set(self.arguments) - self.shared
         self.node.body, self.unsure = flagged(self.node.body, own, hook)
@@ -111,7 +112,7 @@ class _Function(Keys):
         self.locals |= assigned(body) - self.globals - self.nonlocals
         self.stops = lowering.stops
         self.where = Liveness(body, self.stops, self.nonlocals)
-        self.node.body = self.block(body)
+        self.node.body = self.block(marked(body))
         if self.bound:  # `nonlocal` of inner functions needs a binding out here
             names: list[Any] = [ast.Name(n, ast.Store()) for n in sorted(self.bound)]
             never: Any = ast.If(_constant(False), [ast.Assign(names, _constant(None))], [])
@@ -247,8 +248,7 @@ class _Function(Keys):
             return self.generic_visit(e)
         self.changes += 1
         first = self.visit(e.values[0])
-        name = "and_" if isinstance(e.op, ast.And) else "or_"
-        return at(hook(name, first, *(self._later(v) for v in e.values[1:])), e)
+        return at(hook(name_of(e), first, *(self._later(v) for v in e.values[1:])), e)
 
     def visit_UnaryOp(self, e: ast.UnaryOp) -> Any:
         if not isinstance(e.op, ast.Not) or is_static(e):

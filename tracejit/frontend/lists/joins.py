@@ -1,0 +1,69 @@
+"""Lists of traced length put together: `xs + ys`, `xs += ys`, `xs.extend(ys)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.frontend import active
+from tracejit.frontend.lists.arenas import FULL
+from tracejit.frontend.lists.columns import Columns, raw_of
+from tracejit.ir.avals import aval_of
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.ops.indexing.index_check import check_index
+from tracejit.tracing import Box, new_array
+
+
+def grow(xs: Columns, more: int) -> None:
+    """Let a list that was made here have room for so many items more."""
+    size = 1 << (xs.tj_room + more - 1).bit_length()
+    zeros = NUMPY_TO_TRACEJIT[np.zeros]
+
+    def longer(c: Box) -> Box:
+        rest = zeros((size - c.aval.shape[0], *c.aval.shape[1:]), c.aval.dtype).read()
+        out = new_array(ops.concat.concatenate(c.read(), rest, dimension=0))
+        out.storage.rows = c.storage.rows
+        return out
+
+    xs.tj_python = [p if isinstance(p, bool) else longer(p) for p in xs.tj_python]
+    xs.tj_columns = [*map(longer, xs.tj_columns)]
+
+
+def extend(xs: Columns, ys: Columns) -> None:
+    """Append the items of `ys`, numbers or arrays. Raises BufferedListError."""
+    xs.tj_check_free()
+    both = xs.tj_items.joined(ys.tj_items)
+    if both is None or xs.tj_ring or ys.tj_ring or not both.tree.is_leaf():
+        raise xs.tj_refusal("a sum with a list of other items")
+    if both != xs.tj_items:
+        active.session().turn(xs, both)
+    n, total = xs.tj_number(), extents.add(xs.tj_number(), ys.tj_number())
+    if type(total) is not int or total > xs.tj_room:
+        last = ops.arithmetic.sub(raw_of(total), np.int64(1))
+        check_index(last, size=xs.tj_room, axis=0, failure=FULL)
+    xs.tj_share()
+    ys.tj_share()
+    rows = xs.tj_rows()
+    old = ops.compare.lt(rows, xs.tj_all(n))
+    at = ops.arithmetic.maximum(ops.arithmetic.sub(rows, xs.tj_all(n)), np.zeros(xs.tj_room, np.int64))
+    at = ops.arithmetic.minimum(at, np.full(xs.tj_room, ys.tj_room - 1))
+    flags = [
+        np.full(ys.tj_room, p) if isinstance(p, bool) else p.read()
+        for p, q in zip(ys.tj_python, xs.tj_python, strict=True)
+        if not isinstance(q, bool)
+    ]
+    new = [*(c.read() for c in ys.tj_columns), *flags]
+    xs.tj_refill([_chosen(old, a, b, at) for a, b in zip(xs.tj_raws(), new, strict=True)])
+    xs.tj_let_be(total)
+
+
+def _chosen(old: Any, a: Any, b: Any, at: Any) -> Any:
+    """The rows of `a` where `old` holds, else those of `b` at other places."""
+    there = ops.gather.take(b, at, 0, mode="promise_in_bounds")
+    shape = aval_of(there).shape
+    if len(shape) > 1:
+        old = ops.shape.broadcast_in_dim(old, shape=shape, broadcast_dimensions=(0,))
+    return ops.compare.select(old, a, there)
