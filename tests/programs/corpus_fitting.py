@@ -170,3 +170,65 @@ def history_that_an_exception_ends() -> Any:
             x = x * 1.01
 
     return fit, _models(), None
+
+
+class Layer:
+    def __init__(self, rows: int, columns: int) -> None:
+        self.w = np.cos(np.arange(float(rows * columns))).reshape(rows, columns)
+        self.b = np.zeros(columns)
+
+    def forward(self, x: Any) -> Any:
+        self.x = x
+        self.out = np.tanh(x @ self.w + self.b)
+        return self.out
+
+    def backward(self, g: Any) -> Any:
+        g = g * (1 - self.out**2)
+        self.dw, self.db = self.x.T @ g, g.sum(0)
+        return g @ self.w.T
+
+
+@program
+def network_of_layers_that_keep_what_they_saw() -> Any:
+    layers = [Layer(3, 4), Layer(4, 1)]
+    history: list[Any] = []
+
+    def fit(x, y):
+        for epoch in range(40):
+            out = x
+            for layer in layers:
+                out = layer.forward(out)
+            history.append(((out - y) ** 2).mean())
+            g = 2 * (out - y) / len(y)
+            for layer in reversed(layers):
+                g = layer.backward(g)
+            for layer in layers:
+                layer.w -= 0.05 * layer.dw
+                layer.b -= 0.05 * layer.db
+            if history[-1] < 0.1:
+                break
+        return epoch, layers[0].out is layers[1].x, layers[0].x is x
+
+    x = np.sin(np.arange(24.0)).reshape(8, 3)
+    return fit, [(x, np.tanh(x[:, :1])), (x * 2, x[:, :1]), (x, x[:, :1] > 0)], lambda: (layers, history)
+
+
+@program
+def names_of_one_array_of_the_last_step() -> Any:
+    class Pair:
+        pass
+
+    pair = Pair()
+
+    def f(x):
+        for i in range(200):
+            a = x * i
+            b = a
+            pair.first = a[:2]
+            pair.second = pair.first
+            if a[0] > 5:
+                break
+        b[1] = -1.0
+        return a, b, a is b, pair.first is pair.second
+
+    return f, [(np.ones(3) * k,) for k in (1, 2, 0.01)], lambda: vars(pair)

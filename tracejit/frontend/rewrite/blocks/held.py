@@ -35,7 +35,8 @@ _ITERATORS = 4
 class Containers:
     """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
     held. `iterators`: names of iterators among it, and of what holds them; these can't be put back. `turns`: lists that
-    had another length when they were put back, what they held before, and then. `tuples`: these, by identity."""
+    had another length when they were put back, what they held before, and then. `tuples`: these, by identity. `adds`:
+    whether all that `restore` found to hold more or less had only new attributes and keys."""
 
     def __init__(
         self, names: dict[str, Any], known: Iterable[Cell] = (), more: Iterable[tuple[str, Any]] = ()
@@ -45,6 +46,7 @@ class Containers:
         self.iterators: list[str] = []
         self.turns: list[tuple[Any, list[Any], list[Any]]] = []
         self.tuples: dict[int, Any] = {}
+        self.adds = True
         for name, value in names.items():
             self._look(name, value, DEPTH)
         for name, value in more:
@@ -101,7 +103,9 @@ class Containers:
             changed = held.changes(name, x, now)
             if changed is None and type(x) in CLASSES and getattr(x, "maxlen", None) is None:
                 self.turns.append((x, held.items, now.items))
-            lost = name if changed is None else lost
+            if changed is None:
+                lost = name
+                self.adds = self.adds and held.adds(now)
             places |= changed or {}
         return lost, places
 
@@ -191,6 +195,15 @@ class Held:
             return None
         changed = [k for k in keys if old[k] is not now[k]]
         return {f"{name}.{k}": _place(x, x, k, outside.read, outside.write) for k in changed}
+
+    def adds(self, now: Held) -> bool:
+        """Whether there is nothing but new attributes and keys `now`."""
+        if self.state != now.state or not (self.items is None or isinstance(self.items, dict)):
+            return False
+        pairs = [(self.items, now.items), (self.names, now.names), (self.slots, now.slots)]
+        if self.written is not None:
+            pairs.append((self.written, now.written))
+        return all(set(_keys(a)) <= set(_keys(b)) for a, b in pairs)
 
     def same(self, other: Held) -> bool:
         """Whether both hold the same objects."""

@@ -232,8 +232,10 @@ class _Step:
     def _needed(self, key: Key, target: Storage | Key) -> bool:
         """Whether the step may have to know that the name was `target` before it."""
         own = self.slots.boxes.get(key)
-        other = self.slots.boxes[target].storage if isinstance(target, tuple) else target
-        changed = other.version > 0 and other.trace is self.frame.trace
+        other: Storage | None = target if isinstance(target, Storage) else None
+        if isinstance(target, tuple) and target in self.slots.boxes:  # else it had none before the step
+            other = self.slots.boxes[target].storage
+        changed = other is not None and other.version > 0 and other.trace is self.frame.trace
         if changed or own is None:
             return changed
         return own.storage.version > 0 or id(own.storage) in self.inner or id(own.storage) in self.frame.asked

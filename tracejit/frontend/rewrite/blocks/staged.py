@@ -185,7 +185,8 @@ class Stager:
             self.mixed |= trace.mixed
             turned.ask(frame, (*trace.consts, *inits, *held) if self.exact else None)
             if frame.changed is not None and not frame.late:
-                raise NotNative(f"it changes the Python container or object `{frame.changed}`")
+                problem = f"it changes the Python container or object `{frame.changed}`"
+                raise NotNative(problem, peel=frame.containers.adds)  # which has them after a step
             if frame.places:  # they are carried as names are
                 self.cells |= frame.places
                 self.keep += frame.places

@@ -153,7 +153,7 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
             if not _may_settle(e, s) or peeled + 1 == MAX_PEELED:
                 break
         body(next(items))
-        if s.stops and truth(_stopped(body, s)) is not False:
+        if s.stops and truth(_stopped(body, s)):
             break
     decide(session, body, s, f"unrolled: {_times(count)}, because {reason}")
     endless = reason if steps.endless else None
