@@ -30,7 +30,7 @@ def test_canonical(given: Any, want: str) -> None:
     assert d.name == want and d.isnative
 
 
-@pytest.mark.parametrize("bad", ["no such", object, str, np.dtype("M8[s]"), np.dtype("V3"), list])
+@pytest.mark.parametrize("bad", ["no such", object, str, np.dtype("M8"), np.dtype("V3"), list])
 def test_refused(bad: Any) -> None:
     with pytest.raises(UnknownDtypeError):
         dtypes.canonical(bad)

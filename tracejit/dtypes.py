@@ -23,6 +23,8 @@ float64 = np.dtype(np.float64)
 complex128 = np.dtype(np.complex128)
 
 _PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+#: The dtypes of dates and times that were met: programs without any need not look for them.
+TIMES: set[np.dtype] = set()
 _SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c"}
 
 
@@ -30,7 +32,7 @@ def canonical(dtype: Any) -> np.dtype:
     """`dtype` as an `np.dtype` in native byte order.
 
     Raises:
-        UnknownDtypeError: NumPy does not know it, or it holds no numbers.
+        UnknownDtypeError: NumPy does not know it, or it holds neither numbers nor times of a known unit.
     """
     if isinstance(dtype, np.dtype) and dtype.isnative and dtype.kind in "biufc" and not _is_long(dtype):
         return dtype
@@ -42,7 +44,30 @@ def canonical(dtype: Any) -> np.dtype:
         raise UnknownDtypeError(dtype=dtype) from e
     if (d.kind in "biufc" and not _is_long(d)) or d in (bfloat16, float0):
         return d if d.isnative else d.newbyteorder("=")
+    if d.kind in "mM" and d.isnative and unit_of(d)[0] != "generic":
+        TIMES.add(d)
+        return d
     raise UnknownDtypeError(dtype=dtype)
+
+
+def is_time(d: np.dtype) -> bool:
+    """Whether it is a dtype of dates or of times, datetime64 or timedelta64."""
+    return d.kind in "mM"
+
+
+def unit_of(d: Any) -> tuple[str, int]:
+    """The unit of a dtype of times, and of how many of them its elements are multiples: "generic" of one without."""
+    return np.datetime_data(d)
+
+
+def holds_numbers(d: np.dtype) -> bool:
+    """Whether an array of this dtype holds numbers or times, or may be a structure of them."""
+    return d.kind in "biufcV" or (d.kind in "mM" and unit_of(d)[0] != "generic")
+
+
+def element(d: np.dtype, x: Any) -> Any:
+    """A number as an element of that dtype; of times, as many units since 1970."""
+    return np.asarray(x).astype(d)[()] if d.kind in "mM" else d.type(x)
 
 
 def _is_long(d: np.dtype) -> bool:
@@ -106,6 +131,8 @@ def short_name(d: np.dtype) -> str:
         return "float0"
     if d.kind == "b":
         return "bool"
+    if d.kind in "mM":
+        return d.name
     base = d.name.rstrip("0123456789")
     return f"{_SHORT.get(base, base)}{d.itemsize * 8}"
 

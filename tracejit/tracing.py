@@ -346,7 +346,7 @@ class CapturedArray(SeenArray):
 
     def copied(self, array: np.ndarray) -> Any:
         """A copy is captured no more: while tracing it is a box, which may be assigned traced values."""
-        return new_array(array) if is_tracing() and array.dtype.kind in "biufc" else array
+        return new_array(array) if is_tracing() and array.dtype.kind in "biufcmM" else array
 
 
 def shown(array: Any) -> Box:

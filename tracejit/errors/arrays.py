@@ -8,11 +8,11 @@ from tracejit.errors.base import TRACED_SIZE, TracejitError
 
 
 class UnknownDtypeError(TracejitError, TypeError):
-    """A dtype that tracejit cannot compute with: objects, strings, dates, structures."""
+    """A dtype that tracejit cannot compute with: objects, strings, times without a unit, structures."""
 
     code = "TJ001"
     cause = "{dtype!r} is not a numeric dtype."
-    remedies = ("use bool, an integer, float16/32/64, bfloat16 or complex64/128",)
+    remedies = ("use bool, an integer, float16/32/64, bfloat16, complex64/128, or times of a unit",)
     example = """
         import tracejit as tj
         tj.eval_shape(lambda x: x, tj.ShapeDtypeStruct((2,), "U3"))

@@ -105,7 +105,9 @@ class EagerCapture:
     def array(self, path: Node, value: Any) -> Any:
         if is_elsewhere(value):
             return shown(value)
-        return CapturedArray.of(value) if type(value) is np.ndarray and value.dtype.kind in "biufc" else value
+        return (
+            CapturedArray.of(value) if type(value) is np.ndarray and value.dtype.kind in "biufcmM" else value
+        )
 
     def owns(self, box: Any) -> bool:
         return True  # boxes are used as they are

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import tree
+from tracejit import dtypes, tree
 from tracejit.errors import CapturedWriteError, TracedTextError, TracejitError, user_location
 from tracejit.frontend import active, ending, rewrite, structures, watch
 from tracejit.frontend.capture import Capture, NotFollowed
@@ -263,7 +263,7 @@ class Session(Run):
         if known is not None:
             self.alias(node, value)
             return known
-        if type(value) is not Box and value.dtype.kind not in "biufcV":
+        if type(value) is not Box and not dtypes.holds_numbers(value.dtype):
             self.same(node, value)
             self.note(str(node), value, "an array that does not hold numbers")
             return value

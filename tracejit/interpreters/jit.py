@@ -30,6 +30,7 @@ from tracejit.lowering.outline import Outline, outline
 from tracejit.lowering.runtime import apart, blas, cache, executable, floating, pool, shell
 from tracejit.lowering.runtime import compile as machine
 from tracejit.lowering.runtime.arena import ARENA
+from tracejit.ops.creation import times
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
 from tracejit.passes.early import early
@@ -88,6 +89,7 @@ class Compiled:
     def _lower(self) -> None:
         with use_trace(ROOT), span("lowering", self.source_jaxpr.name):
             self.lowered = fuse.lower(self.jaxpr, self._strides, self._aliases)
+            self.lowered.out_avals = times.restored(self.lowered.out_avals, self.source_jaxpr.outs)
             self.lowered.program.fastmath = self.fastmath
             self.llvm = machine.as_set(self._emit(self.lowered.program))
         messages.debug(4, self.llvm)

@@ -15,6 +15,7 @@ from tracejit.lowering import fuse
 from tracejit.lowering.llvm import cpu
 from tracejit.lowering.runtime import compile as machine
 from tracejit.lowering.runtime import printed
+from tracejit.ops.creation import times
 from tracejit.tracing import LOCK, use_trace
 
 
@@ -31,6 +32,8 @@ class CompiledByNumba(Compiled):
         name = self.source_jaxpr.name or "program"
         if DRAWN in self.jaxpr.effects:
             raise NotPrintableError(function=name, problem="a random generator")
+        if times.occur(self.source_jaxpr):
+            raise NotPrintableError(function=name, problem="dates or times, which Numba has in other ways")
         with LOCK:
             self.direct = self.run = printed.Printed(self.lowered, name)
             Compiled.count += 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import tree
+from tracejit import dtypes, tree
 from tracejit.config import config
 from tracejit.errors import LeakedTracerError, TracejitError, refusals
 from tracejit.interpreters import budget, messages
@@ -20,6 +20,7 @@ from tracejit.ir.kernel import Permute, Pointwise, Pull, Repeat
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
 from tracejit.ir.source import user_source
 from tracejit.ir.values import Value, origin
+from tracejit.ops.creation import times
 from tracejit.ops.creation.constant import constant_op
 from tracejit.ops.shapes.broadcast import broadcast_in_dim_op
 from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, to_raw
@@ -90,6 +91,8 @@ class StageTrace(Trace):
             return self.lift(params["value"].array)
         atoms = tuple([a if type(a) is Var and a.trace is self else self._operand(a) for a in args])
         types = apply_type_rule(op, atoms, params)
+        if dtypes.TIMES:
+            times.judge(op, [a.aval for a in atoms], types)
         outs: list[Var] = []
         for t in types:
             outs.append(Var(self, with_outputs(t, outs), _result_bounds(op, atoms, params, t)))

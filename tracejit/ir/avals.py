@@ -112,6 +112,8 @@ def aval_of(x: Any) -> Aval:
     if aval is not None:
         return aval
     if isinstance(x, np.generic):
+        if x.dtype.kind in "mM":  # of one type, whatever their unit is
+            return Aval((), dtypes.canonical(x.dtype))
         return _scalars.setdefault(type(x), Aval((), dtypes.canonical(x.dtype)))
     if isinstance(x, np.ndarray):
         return Aval(x.shape, dtypes.canonical(x.dtype))

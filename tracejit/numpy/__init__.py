@@ -55,6 +55,7 @@ from tracejit.numpy.functions.statistics import histograms as _histograms
 from tracejit.numpy.functions.statistics import nanreductions as _nanreductions
 from tracejit.numpy.functions.statistics import quantiles as _quantiles
 from tracejit.numpy.functions.statistics import reductions as _reductions
+from tracejit.numpy.times import calls as _times
 
 if TYPE_CHECKING:
     from tracejit.numpy import fft, linalg

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.errors import ArgumentTypeError, OutputCastError
+from tracejit.errors import ArgumentTypeError, OutputCastError, UnsupportedFunctionError
 from tracejit.ir.elsewhere import TYPES, is_elsewhere
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.operands import (
@@ -26,6 +26,7 @@ from tracejit.numpy.operands import (
     check_output,
     dtype_of,
     has_box,
+    has_times,
     shape_of,
     store,
 )
@@ -94,6 +95,8 @@ NUMPY_TO_TRACEJIT: Functions = Functions()
 #: NumPy's function -> how it takes what a traced mask selected, filled by boxes/masking/calls:
 #: `way(ours, args, kwargs)` gives None where it has nothing to say.
 WAYS: dict[Any, Callable[..., Any]] = {}
+#: NumPy's function -> ours of dates and times, filled by times/calls; None where that is the same. Others refuse them.
+OF_TIMES: dict[Any, Callable[..., Any] | None] = {}
 #: Keyword arguments that only our functions take: the length of a result that depends on values, as in JAX.
 EXTENSIONS = frozenset({"size", "fill_value", "length", "strip_zeros", "total_repeat_length"})
 #: Functions that make arrays, and take `device` as NumPy's do.
@@ -139,10 +142,11 @@ def implements(
             out = kwargs.pop("out", None)
             if placed:
                 judge_device(kwargs.pop("device", None))
-            way = WAYS.get(np_function)
+            ours = _of_times(np_function, fn, args, kwargs) if dtypes.TIMES else fn
+            way = WAYS.get(np_function) if ours is fn else None
             result = None if way is None else way(fn, args, kwargs)
             if result is None:
-                result = fn(*args, **kwargs)
+                result = ours(*args, **kwargs)
             if arrays is not None and type(result) is Box and all(result is not a for a in args):
                 result.scalar = not (arrays or result.aval.shape)
             if out is None or out is np._NoValue:
@@ -156,6 +160,19 @@ def implements(
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
 
     return register
+
+
+def _of_times(np_function: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `fn` is for these arguments, among which there may be dates and times.
+
+    Raises:
+        UnsupportedFunctionError: there are, and no form of the function takes them.
+    """
+    if not has_times((*args, *kwargs.values())):
+        return fn
+    if np_function not in OF_TIMES:
+        raise UnsupportedFunctionError(name=f"numpy.{fn.__name__} of dates and times")
+    return OF_TIMES[np_function] or fn
 
 
 def _asks_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -205,9 +222,10 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
             if SUBCLASSES and (caller := caller_of((*args, *kwargs.values()))) is not None:
                 return caller(np_function, fn, args, kwargs)
             kwargs.pop("like", None)
+            ours = _of_times(np_function, fn, args, kwargs) if dtypes.TIMES else fn
             judge_device(kwargs.pop("device", None))
             ordered = np_function is np.asfortranarray or _asks_order(args, kwargs)
-            return as_numpys(np_function, args, kwargs, dtypes.asked(fn, *args, **kwargs), ordered)
+            return as_numpys(np_function, args, kwargs, dtypes.asked(ours, *args, **kwargs), ordered)
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
 
@@ -259,7 +277,7 @@ def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         raise
     if not is_tracing() or "out" in kwargs or type(result) is not np.ndarray:
         return result
-    fresh = result.dtype.kind in "biufc" and _is_new(result, (*args, *kwargs.values()))
+    fresh = result.dtype.kind in "biufcmM" and _is_new(result, (*args, *kwargs.values()))
     return new_array(result) if fresh else result
 
 

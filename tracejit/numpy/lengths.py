@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, DynamicExtentError, ShapeError
 from tracejit.ir.avals import Dim, DimSize, Shape, aval_of
 from tracejit.numpy.boxes import extents, linear
@@ -121,7 +121,7 @@ def _origin(shape: Shape) -> tuple[Any, ...]:
 
 
 def _zeros(shape: Shape, dtype: np.dtype) -> Any:
-    return ops.shape.broadcast_to(dtype.type(0), shape)
+    return ops.shape.broadcast_to(dtypes.element(dtype, 0), shape)
 
 
 # ---------------------------------------------------------------- joined

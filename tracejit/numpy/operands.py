@@ -11,13 +11,20 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import DynamicExtentError, OutputCastError, ShapeError, TracerArrayError
+from tracejit.errors import (
+    DynamicExtentError,
+    OutputCastError,
+    ShapeError,
+    TracerArrayError,
+    UnsupportedFunctionError,
+)
 from tracejit.ir.avals import Shape, aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy import fitting, lengths
 from tracejit.numpy.boxes import rows
 from tracejit.numpy.boxes.extents import here, shape_here
+from tracejit.numpy.times import units
 from tracejit.tracing import Box, box, to_raw, wrap
 
 #: Python's sequences that NumPy takes for arrays.
@@ -35,6 +42,21 @@ SINGLETONS: list[Any] = []
 def is_subclassed(x: Any) -> bool:
     """Whether `x` stands for an array of a subclass. Of what users make the class may have no hash."""
     return any(type(x) is cls for cls in SUBCLASSES)
+
+
+def has_times(xs: Iterable[Any]) -> bool:
+    """Whether a box of times is among the values, or in lists and tuples among them."""
+    for x in xs:
+        t = type(x)
+        if (t is Box and x.aval.dtype.kind in "mM") or ((t is list or t is tuple) and has_times(x)):
+            return True
+    return False
+
+
+def judge_times(name: str, xs: Iterable[Any]) -> None:
+    """Raises UnsupportedFunctionError for a function that takes no dates and times, where they are among `xs`."""
+    if dtypes.TIMES and has_times(xs):
+        raise UnsupportedFunctionError(name=f"{name} of dates and times")
 
 
 def has_box(xs: Iterable[Any]) -> bool:
@@ -204,6 +226,8 @@ def convert(x: Any, dtype: np.dtype) -> Any:
 
 def cast(r: Any, dtype: np.dtype) -> Any:
     """A raw value as `dtype`; of complex numbers the real part."""
+    if dtypes.TIMES and (dtype.kind in "mM" or dtype_of(r).kind in "mM"):
+        return units.fitted(r, dtype)
     if isinstance(r, np.generic) and r.dtype.kind != "c":
         return r.astype(dtype)
     return r if dtype_of(r) == dtype else ops.create.convert(r, dtype)
@@ -226,7 +250,7 @@ def elements(name: str, shape: Shape) -> int:
 
 def filled(value: Any, dtype: np.dtype, shape: Shape) -> Any:
     """A raw array with one value everywhere; dimensions may be Dims."""
-    fill = dtype.type(value)
+    fill = dtypes.element(dtype, value)
     if all(type(d) is int for d in shape):
         return ops.create.full(fill, shape=shape)  # type: ignore[arg-type]
     return ops.shape.broadcast_to(fill, shape)

@@ -25,8 +25,11 @@ def converter(cls: type[np.generic]) -> Callable[..., Any]:
     dtype = np.dtype(cls)
 
     def convert(*args: Any, **kwargs: Any) -> Any:
-        if dtype.kind in "mM":  # of known integers; NumPy refuses what stands for others, as it does these
-            args = tuple(map(_known, args))
+        if dtype.kind in "mM":
+            time = None if kwargs else _time(dtype.kind, args)
+            if time is not None:
+                return time
+            args = tuple(map(_known, args))  # NumPy refuses what stands for others
         if len(args) != 1 or kwargs or type(args[0]) is not Box or not _is_taken(args[0], dtype):
             return cls(*args, **kwargs)
         x: Any = args[0]
@@ -37,6 +40,18 @@ def converter(cls: type[np.generic]) -> Callable[..., Any]:
         return x.astype(dtype, copy=False) if x.aval.shape else box(cast(x.read(), dtype))
 
     return convert
+
+
+def _time(kind: str, args: tuple[Any, ...]) -> Any:
+    """`np.datetime64(x, unit)` and `np.timedelta64(x, unit)` of a traced integer or time; None for others."""
+    x = args[0] if args else None
+    if type(x) is not Box or x.aval.shape or len(args) > 2 or not all(type(unit) is str for unit in args[1:]):
+        return None
+    if x.aval.dtype.kind == kind:
+        return box(cast(x.read(), np.dtype(f"{kind}8[{args[1]}]")) if len(args) > 1 else x.read())
+    if len(args) < 2 or x.aval.dtype.kind != "i" or is_unsure(x):
+        return None
+    return box(cast(x.read(), np.dtype(f"{kind}8[{args[1]}]")))
 
 
 def _known(x: Any) -> Any:

@@ -33,6 +33,7 @@ from tracejit.numpy.operands import (
     store,
 )
 from tracejit.numpy.options import order_of
+from tracejit.numpy.times import arithmetic
 from tracejit.tracing import NUMPYS, ROOTS, STATE, Box, wrap
 
 #: What NumPy may be given at once where nothing is traced.
@@ -173,6 +174,8 @@ class Ufunc:
             raws = broadcast_operands(self.__name__, raws)
             if loop[0].kind == "i" and self.__name__ in _EXTENT_OPS and not any(map(shape_of, raws)):
                 return extents.memo(self.__name__, self.fn, *raws)
+        if dtypes.TIMES and any(d.kind in "mM" for d in loop):
+            return arithmetic.applied(self.__name__, loop, raws)
         result = fn(*raws)
         if self.nout > 1:
             return tuple(cast(r, d) for r, d in zip(result, loop[self.nin :], strict=True))

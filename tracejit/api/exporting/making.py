@@ -27,6 +27,7 @@ from tracejit.interpreters import jit_stored
 from tracejit.interpreters.eval import ROOT
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import DRAWN
+from tracejit.ops.creation import times
 from tracejit.tracing import use_trace
 
 #: What a program is exported with, where a file needs it.
@@ -214,6 +215,8 @@ def _unfit(program: Program, call: Call, consts: int) -> Iterator[tuple[str, str
         yield "it asks which of its inputs are one array", "compare what they hold"
     if DRAWN in program.jaxpr.effects:
         yield "it draws from a generator of random numbers", "draw by keys (`tracejit.random`), or outside"
+    if times.occur(program.jaxpr):
+        yield "it has dates or times", "give it integers, such as `x.view(int)`"
     if any(n < consts for n in program.written):
         yield "it writes into a captured array, of which the file has a copy", "let it be an argument"
 

@@ -7,6 +7,7 @@ without anything happening twice. Elsewhere they are done at once, so that the p
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -31,7 +32,8 @@ class Entry:
     """One thing to do: `act(*make.compiled()(*arrays))`. `make` and `act` compare by value, so that a loop that is
     traced again is the same program. `name` and `where` (`file:line`) are for people; `raises` has the exceptions that
     may come out of it and that the user's code may expect there. `at_once`: it is never put off. If `act` has a method
-    `idle`, nothing is done where that is true."""
+    `idle`, nothing is done where that is true; if it has `whole`, `whole(make)(of_numbers, thread, keep)` is what
+    `for_numbers` gives, as long as `thread.collected` is None."""
 
     effect = JOURNAL
 
@@ -94,6 +96,12 @@ class Entry:
             made = self._made_of_numbers = self.make.compiled(numbers=True)
         self._do(made(*numbers))
 
+    def for_numbers(self, count: int, keep: Callable[[BaseException, bool], None]) -> Callable[..., Any]:
+        """`of_numbers` as a function of so many numbers that hands exceptions to `keep`, and gives True then."""
+        whole = getattr(self.act, "whole", None)
+        make = None if whole is None else whole(self.make)
+        return (make or _keeping(count))(self.of_numbers, _thread, keep)
+
     def _do(self, given: Any) -> None:
         collected = _thread.collected
         if collected is not None and not self.at_once:
@@ -103,6 +111,31 @@ class Entry:
                 self.act(*given)
         else:
             self.act(*given)
+
+
+@functools.cache
+def _keeping(count: int) -> Callable[..., Callable[..., Any]]:
+    """What makes a function of so many numbers of `of_numbers`."""
+    given = ", ".join(f"a{n}" for n in range(count))
+    return keeping("", f"of_numbers({given})", given, {})
+
+
+def keeping(first: str, act: str, given: str, names: dict[str, Any]) -> Callable[..., Callable[..., Any]]:
+    """`make(of_numbers, thread, keep)`, a function of the variables `given` that does the statements `first` and
+    `act`, and hands exceptions to `keep`."""
+    source = f"""
+def make(of_numbers, thread, keep):
+    def called({given}):
+        try:
+            {first}
+            {act}
+        except BaseException as error:
+            keep(error, True)
+            return True
+    return called
+"""
+    exec(compile(source, "<tracejit text>", "exec"), names)
+    return names["make"]
 
 
 class Reading:

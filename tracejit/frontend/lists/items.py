@@ -90,13 +90,13 @@ def _kind(x: Any) -> Kind | None:
     if is_unsure(x):
         return None if is_mixed(x) else Kind(x.aval.dtype, None)
     if type(x) is Box:
-        if x.aval.dtype.kind not in "biufc":
+        if x.aval.dtype.kind not in "biufcmM":
             return None
         if x.aval.shape:
             return Kind(x.aval.dtype, False, x.aval.shape) if _can_be_row(x) else None
         return Kind(x.aval.dtype, is_python(x)) if x.scalar or x.weak is True else None
     if isinstance(x, np.generic):
-        return Kind(x.dtype, False) if x.dtype.kind in "biufc" else None
+        return Kind(x.dtype, False) if x.dtype.kind in "biufcmM" else None
     if type(x) is int and not _LEAST <= x <= _MOST:
         return None
     return Kind(_PYTHON[type(x)], True) if type(x) in _PYTHON else None

@@ -341,5 +341,5 @@ def plain_exception(
 
 
 def has_text(x: Box) -> bool:
-    """Whether the text of a traced value can be made: of booleans, integers, floats and complex numbers."""
-    return x.aval.dtype.kind in "biufc"
+    """Whether the text of a traced value can be made: of booleans, numbers, dates and times."""
+    return x.aval.dtype.kind in "biufcmM"

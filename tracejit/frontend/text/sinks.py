@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.text.deferred import Text, concatenated, is_text, join, length, recipe_of
 from tracejit.frontend.text.places import here
-from tracejit.frontend.text.recipes import Known, Made, Recipe, listed
+from tracejit.frontend.text.recipes import PYTHON, Known, Made, Recipe, Slot, joined, listed
 from tracejit.frontend.text.shown import str_
 from tracejit.tracing import box, to_raw
 
@@ -100,6 +100,56 @@ class Printed(NamedTuple):
 
     def __call__(self, sep: Any, end: Any, *texts: str) -> None:
         builtins.print(*texts, sep=sep, end=end, file=self.stream(), flush=self.flush)
+
+    def whole(self, make: Made) -> Callable[..., Any] | None:
+        """What prints texts of numbers by one call (`journal.keeping`), into streams of which nobody sees in how many
+        pieces it is written."""
+        if self.flush or type(self.stream) is not Standard or not all(map(_is_ascii, make.parts)):
+            return None
+        if not all(type(part) is Known for part in make.parts[:2]):
+            return None
+        names: dict[str, Any] = {"sys": sys, "text": io.TextIOWrapper, "memory": io.StringIO}
+        arguments = [f"a{n}" for n, _ in enumerate(make.slots())]
+        slots = iter([slot.of_number(a, names) for slot, a in zip(make.slots(), arguments, strict=True)])
+        sep, end, *texts = make.parts
+        names |= {"sep": _end(sep, " "), "end": _end(end, "\n")}
+        shown = "{sep}".join(f"{{{_shown(text, slots, names)}}}" for text in texts)
+        given = ", ".join(arguments)
+        first = f"""stream = sys.{self.stream.name}
+            if (type(stream) is not text and type(stream) is not memory) or thread.collected is not None:
+                return of_numbers({given})"""
+        return journal.keeping(first, f"stream.write(f'{shown}{{end}}')", given, names)
+
+
+def _is_ascii(recipe: Recipe) -> bool:
+    """Whether a text has no characters that a stream may refuse: then those before it would have been written."""
+    if type(recipe) is Known:
+        return recipe.value is None or (type(recipe.value) is str and recipe.value.isascii())
+    if type(recipe) is Made:
+        return recipe.fn in _SIMPLE and all(type(p) is Slot or _is_ascii(p) for p in recipe.parts)
+    return False
+
+
+#: Functions of recipes that make texts of numbers, by themselves.
+_SIMPLE = (str, repr, format, joined)
+
+
+def _end(recipe: Recipe, default: str) -> str:
+    """What stands between texts, or behind them."""
+    value = recipe.value  # type: ignore[attr-defined]
+    return default if value is None else value
+
+
+def _shown(recipe: Recipe, given: Iterator[str], names: dict[str, Any]) -> str:
+    """The expression of a text in an f-string, which shows Python's numbers itself."""
+    if (
+        type(recipe) is Made
+        and recipe.fn is str
+        and type(recipe.parts[0]) is Slot
+        and recipe.parts[0].kind == PYTHON
+    ):
+        return recipe.parts[0].source(given, names)
+    return recipe.source(given, names)
 
 
 class Called(NamedTuple):

@@ -115,7 +115,7 @@ def runner(op: Op, params: dict[str, Any], gives: bool) -> Callable[[list[Any], 
         def act(ins: list[Any], _: list[Any]) -> None:
             direct(*[a if a.ndim else a[()] for a in ins])
 
-        act.of_numbers = getattr(params["callback"], "of_numbers", None)  # type: ignore[attr-defined]
+        act.for_numbers = getattr(params["callback"], "for_numbers", None)  # type: ignore[attr-defined]
         return act
     into = op.kernel.into if isinstance(op.kernel, (Composite, Filling)) else None
 

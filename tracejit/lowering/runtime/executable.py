@@ -63,7 +63,10 @@ class Executable:
     def _address(self, external: External) -> int:
         kind, _, name = external.name.partition(":")
         if kind == "callback":
-            return ctypes.cast(self._thunks[int(name)], ctypes.c_void_p).value or 0
+            thunk = self._thunks[int(name)]
+            return (
+                thunk.address if isinstance(thunk, Told) else ctypes.cast(thunk, ctypes.c_void_p).value or 0
+            )
         if needs_gil(external):
             return mersenne.address(name)
         if kind in ("blas", "lapack", "numpy", "random"):
@@ -313,22 +316,38 @@ def _dynamic_array(
     return whole if whole.shape == sizes else whole[tuple(map(slice, sizes))]
 
 
+class Told:
+    """A C function `i32(pointers)` that calls a function of Python's with the numbers there, without ctypes. `make`
+    gives that function, of how many numbers it takes and what it hands exceptions to; then it returns True."""
+
+    def __init__(self, make: Callable[..., Any], keep: Callable[[BaseException, bool], None]) -> None:
+        self._make = make
+        self._keep = keep
+        self._held: Any = None  # the code knows the function by its address
+        self.address = 0
+
+    def load(self, dtypes: Sequence[str]) -> bool:
+        """Whether there is such a function of numbers of these dtypes."""
+        called = self._make(len(dtypes), self._keep)
+        code = shell.caller_of_numbers(called, dtypes, CALLBACK_RAISED)
+        self._held, self.address = (called, code), 0 if code is None else code.address
+        return code is not None
+
+
 def _thunk_of_numbers(
     callback: Callback, makers: list[Callable[..., Any]], keep: Callable[[BaseException, bool], None]
 ) -> Any:
     """`_thunk` of a callback that takes numbers and gives nothing."""
     fn, nothing = callback.fn, iter(())
-    of_numbers: Any = getattr(fn, "of_numbers", None)
-    kinds = [_CTYPES.get(dtype) for _, _, dtype in callback.in_specs]
-    reads = [kind.from_address for kind in kinds if kind is not None]
-    plain = callback.users and None not in kinds
+    make: Any = getattr(fn, "for_numbers", None)
+    if callback.users and make is not None and shell.layout_is_known():
+        told = Told(make, keep)
+        if told.load([dtype.name for _, _, dtype in callback.in_specs]):
+            return told
 
     def run(*raw: int) -> int:
         try:
-            if plain and of_numbers is not None:
-                of_numbers(*[read(pointer).value for read, pointer in zip(reads, raw, strict=True)])
-            else:
-                fn([make(pointer, nothing) for make, pointer in zip(makers, raw, strict=True)], [])
+            fn([make(pointer, nothing) for make, pointer in zip(makers, raw, strict=True)], [])
         except BaseException as e:
             keep(e, callback.users)
             return CALLBACK_RAISED

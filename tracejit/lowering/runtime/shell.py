@@ -24,7 +24,7 @@ import numpy as np
 
 from tracejit.lowering.llvm.memory import STATUS_WORDS
 from tracejit.lowering.runtime import floating, results, shell_numbers
-from tracejit.lowering.runtime.compile import compile_llvm
+from tracejit.lowering.runtime.compile import Code, compile_llvm
 from tracejit.lowering.runtime.shell_text import TEXT
 from tracejit.records import record
 
@@ -338,3 +338,13 @@ def signal_check() -> int:
 
 
 _KNOWN = layout_is_known()
+
+
+def caller_of_numbers(function: Callable[..., Any], dtypes: Sequence[str], raised: int) -> Code | None:
+    """The code of an `i32(pointers)` that calls `function` with the numbers of these dtypes there, as Python's:
+    `raised` unless it gives None. It takes the GIL itself. None where a number is of another dtype."""
+    if not all(d in shell_numbers.MADE for d in dtypes):
+        return None
+    text, names = shell_numbers.call_text(dtypes, INTERRUPTED, raised)
+    nothing = {"_Py_NoneStruct": id(None)}
+    return compile_llvm(text, (*(nothing.get(n) or _symbol(n) for n in names), id(function)))

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import dtypes
 from tracejit.errors import ChosenArrayError
 from tracejit.numpy.boxes.memory import in_fortran_order, strides_of
 from tracejit.numpy.boxes.sharing.either import memories
@@ -212,7 +213,7 @@ class _StandIns:
             return x
         zero = x.aval.dtype.kind in "iu"
         if not x.aval.shape:
-            number = x.aval.dtype.type(not zero)
+            number = dtypes.element(x.aval.dtype, not zero)
             return number.item() if x.weak else number
         shape = [min(d, _SHORT) if self.short else d for d in x.aval.shape]  # type: ignore[type-var]
         order = self.orders.get(id(x)) or tuple(range(len(shape)))

@@ -17,6 +17,7 @@ from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_loss
 from tracejit.numpy.operands import SUBCLASSES, cast, element, raw
 from tracejit.numpy.options import order_of
+from tracejit.numpy.times import units
 from tracejit.numpy.ufuncs import TABLE, int_like
 from tracejit.tracing import Box, is_tracing, wrap
 
@@ -87,10 +88,11 @@ def _astype(
             name="astype", problem=f"cannot cast {x.aval.dtype} to {d} by the rule {casting!r}"
         )
     judge_loss(x.aval.dtype, d)
-    kept = selected.elementwise(lambda y: wrap(cast(y.read(), d)), (x,))
+    change = units.cast if dtypes.is_time(d) or dtypes.is_time(x.aval.dtype) else cast
+    kept = selected.elementwise(lambda y: wrap(change(y.read(), d)), (x,))
     if kept is not None:
         return kept
-    return as_numpys(np.ndarray.astype, (x, d, order), {}, _like(x, cast(x.read(), d)), order in _OTHERS)
+    return as_numpys(np.ndarray.astype, (x, d, order), {}, _like(x, change(x.read(), d)), order in _OTHERS)
 
 
 def _like(x: Box, value: Any) -> Any:

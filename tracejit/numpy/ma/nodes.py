@@ -41,6 +41,8 @@ def _parts(x: Any) -> tuple[Any, Any]:
     known = vars(x)
     if known.get("_optinfo") or known.get("_basedict") or known["_baseclass"] not in (np.ndarray, Array):
         raise ArraySubclassError(what="a leaf", type="masked array with attributes, or of a subclass")
+    if x.dtype.kind in "mM":
+        raise ArraySubclassError(what="a leaf", type="masked array of dates or times")
     mask = known["_mask"]
     data = x._tj_box if type(x) is masked_class() else x._data
     fill = known["_fill_value"]

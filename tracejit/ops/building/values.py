@@ -19,6 +19,8 @@ _KIND_NAMES = {
     "u": "unsigned integers",
     "f": "floats",
     "c": "complex numbers",
+    "m": "times",
+    "M": "dates",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import dtypes, ops
 from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.kernel import Repeat
@@ -137,4 +137,4 @@ def broadcast_to(x: Any, shape: Shape) -> Any:
 
 def zeros(aval: Aval) -> Any:
     """An array of zeros of type `aval` (which may have dynamic dimensions)."""
-    return broadcast_to(aval.dtype.type(0), aval.shape)
+    return broadcast_to(dtypes.element(aval.dtype, 0), aval.shape)

@@ -23,6 +23,7 @@ from tracejit import numpy as tnp
 from tracejit.errors import NotDifferentiableError, refusals
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import LIBRARIES, plain
+from tracejit.numpy.operands import judge_times
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy.hosting.updates import At
 from tracejit.tracing import Box, call_user, caller, to_raw
@@ -62,6 +63,7 @@ def followed(function: Any, hosted: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not any(type(x) is Box for x in tree.leaves((args, kwargs))):
             return plain(function, args, kwargs)
+        judge_times(function.__name__, (*args, *kwargs.values()))
         jitted = caller.compiled(own)
         for f in (own,) if jitted is None else (own, jitted):
             try:

@@ -9,6 +9,7 @@ from typing import Any
 from tracejit import numpy as tnp
 from tracejit.errors import SolverFailedError, SolverOptionError
 from tracejit.numpy.boxes.numbers import fail_if
+from tracejit.numpy.operands import judge_times
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.tracing import is_tracing, new_array, to_raw
@@ -26,7 +27,10 @@ class Like(type):
         return getattr(scipy_module(cls.part), cls.__name__)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return super().__call__(*args, **kwargs) if is_tracing() else cls.theirs(*args, **kwargs)
+        if not is_tracing():
+            return cls.theirs(*args, **kwargs)
+        judge_times(cls.__name__, (*args, *kwargs.values()))
+        return super().__call__(*args, **kwargs)
 
     def __instancecheck__(cls, x: Any) -> bool:
         return super().__instancecheck__(x) or isinstance(x, cls.theirs)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import dtypes, ops
 from tracejit.errors import DynamicExtentError, TracedMaskError
 from tracejit.errors.refusals import attempt
 from tracejit.interpreters.vmap import BatchTracer
@@ -116,7 +116,7 @@ def select(part: Any, first: int, value: Any) -> Box:
         old = shape_of(part)
         return box(ops.shape.reshape(part, shape=(*old[:first], 0, *old[first + len(shape) :])))
     wide = spread(value, first, shape_of(part))
-    out = boxed(ops.compare.select(wide, part, dtype_of(part).type(1)), first, mask)
+    out = boxed(ops.compare.select(wide, part, dtypes.element(dtype_of(part), 1)), first, mask)
     out.storage.is_safe = True  # type: ignore[attr-defined]
     return out
 

@@ -217,7 +217,7 @@ def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:
 
 def _numeric(object: Any, dtype: Any) -> bool:
     """Whether NumPy makes an array of numbers of it (and not of strings or objects)."""
-    return np.asarray(object, dtype).dtype.kind in "biufcV"
+    return np.asarray(object, dtype).dtype.kind in "biufcmMV"
 
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Any:
