@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tracejit import tree
+from tracejit.api.device import changes
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.interpreters.jit_cuda import device as jit_device
@@ -48,6 +50,15 @@ def _held(a: Any) -> Any:
     return a if where is None else Held(a, where)
 
 
+def each(
+    change: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, each changed. Those without an array on a device stay the objects that they are."""
+    new, named = tuple(map(change, args)), {k: change(v) for k, v in kwargs.items()}
+    same = all(a is b for a, b in zip((*args, *kwargs.values()), (*new, *named.values()), strict=True))
+    return (args, kwargs) if same else (new, named)
+
+
 def on_host(x: Any) -> Any:
     """`x` with arrays on devices, held or not, as copies on the host."""
     return mapped(_to_host, x)
@@ -81,16 +92,20 @@ class PythonOnHost(Python):
         self.where = where
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, structure = tree.flatten((args, kwargs))
-        fixed = [isinstance(x, Held) and x.fixed for x in leaves]
-        leaves = [x.array if isinstance(x, Held) else x for x in leaves]
-        blocks = _blocks([s for x in leaves if (s := span(x)) is not None])
-        device = next((jit_device.device_of(x) for x in leaves if span(x) is not None), self.where)
+        leaves = tree.leaves((args, kwargs))
+        arrays = [x.array if isinstance(x, Held) else x for x in leaves]
+        blocks = _blocks([s for x in arrays if (s := span(x)) is not None])
+        device = next((jit_device.device_of(x) for x in arrays if span(x) is not None), self.where)
         copies = {low: device.read(low, np.empty(high - low, np.uint8)) for low, high in blocks}
         before = {low: copy.tobytes() for low, copy in copies.items()}
-        given = [x if span(x) is None else _view(x, copies, f) for x, f in zip(leaves, fixed, strict=True)]
-        args, kwargs = tree.unflatten(structure, given)
-        out = self.fun(*args, **kwargs)
+
+        def seen(x: Any) -> Any:
+            array, fixed = (x.array, x.fixed) if isinstance(x, Held) else (x, False)
+            return x if span(array) is None else _view(array, copies, fixed)
+
+        new = each(functools.partial(mapped, seen), args, kwargs)
+        with changes.handed_back((args, kwargs), new):
+            out = self.fun(*new[0], **new[1])
         for low, copy in copies.items():
             if copy.tobytes() != before[low]:
                 device.write(low, copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import copy
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.api.device import changes
 from tracejit.api.regions.regional import Regional
 from tracejit.lazily import LazyModule
 
@@ -51,7 +53,13 @@ def moved(
             options.backend, options.device = "device", where
             jitted.elsewhere[where] = make(jitted.fun, options)
         jitted = jitted.elsewhere[where]
-    return (jitted, *_held.held((args, kwargs)))
+    return (jitted, *_held.each(_held.held, args, kwargs))
+
+
+def handed_back(given: Any, moved: Any) -> contextlib.AbstractContextManager[Any]:
+    """While a function runs with the arguments `moved`, which is to change what is `given` as it changes these."""
+    same = all(a is b for a, b in zip(given, moved, strict=True))
+    return contextlib.nullcontext() if same else changes.handed_back(given, moved)
 
 
 def python(fun: Callable[..., Any], options: Any, part: Callable[..., Any]) -> Any:

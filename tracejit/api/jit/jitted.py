@@ -51,8 +51,7 @@ class Jitted(Attributed):
 
     def __init__(self, fun: Callable[..., Any], options: Options, python: Python | None = None) -> None:
         functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.options = options
+        self.fun, self.options = fun, options
         self.python = python or places.python(fun, options, _part)
         self.trace_count = 0
         self.retraces: deque[str] = deque(maxlen=MAX_REASONS)
@@ -71,8 +70,7 @@ class Jitted(Attributed):
 
     def __reduce__(self) -> Any:
         """Pickled by name if it is what its name means, else as its function and options; programs stay behind."""
-        name = named(self, self.fun)
-        return name or (Jitted, (self.fun, self.options))
+        return named(self, self.fun) or (Jitted, (self.fun, self.options))
 
     # -- calling
 
@@ -99,7 +97,12 @@ class Jitted(Attributed):
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
         given = args, kwargs
-        self, args, kwargs = self.where_it_runs(args, kwargs)
+        there, args, kwargs = self.where_it_runs(args, kwargs)
+        with places.handed_back(given, (args, kwargs)):
+            return there._run(args, kwargs, given, turn)
+
+    def _run(self, args: Any, kwargs: Any, given: Any, turn: assumed.Turn | None) -> Any:
+        """Run where it was found that a call runs. `given`: its arguments as the caller has them."""
         if not is_tracing() and native.errors_are_seen() and self.python.allowed:
             return self.python.plain(args, kwargs)
         key = fast_key(self.options.in_key, args, kwargs) if config.fast and not is_tracing() else None
@@ -375,8 +378,8 @@ def jit(
     results there (docs/cuda.md); else where its arrays are, or `default_device`. The outermost jit decides both.
 
     Raises:
-        UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError, BackendError.
-        DeviceNameError, NoDeviceError.
+        UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError,
+        BackendError, DeviceNameError, NoDeviceError.
         TracedLoopError, LoopTypeError, VariableTypeError, BranchLeavesError: a loop or branch can't be native.
     """
     if fun is None:
