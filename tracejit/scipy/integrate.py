@@ -20,6 +20,7 @@ from tracejit.scipy.integrating import ode as _ode
 from tracejit.scipy.integrating import odeint as _odeint
 from tracejit.scipy.integrating import quadrature as _quadrature
 from tracejit.scipy.integrating import weighted as _weighted
+from tracejit.scipy.integrating.boundaries import solver as _boundaries
 from tracejit.scipy.integrating.vectorized import cubature as _cubature_rules
 from tracejit.scipy.integrating.vectorized import elements as _elements
 from tracejit.scipy.integrating.vectorized import sums as _sums
@@ -29,6 +30,7 @@ from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.integrate", lambda: _scipy_module("integrate"))
 solve_ivp = _part.solver(_ode.solve_ivp, _ode.OWN)
+solve_bvp = _part.solver(_boundaries.solve_bvp)
 odeint = _part.solver(_odeint.odeint)
 quad = _part.solver(_weighted.quad)
 quad_vec = _part.solver(_quadrature.quad_vec)
@@ -198,6 +200,7 @@ __all__ = [
     "quad_vec",
     "romb",
     "simpson",
+    "solve_bvp",
     "solve_ivp",
     "tanhsinh",
     "tplquad",

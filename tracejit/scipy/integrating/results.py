@@ -49,9 +49,10 @@ def settled(x: Any) -> Any:
 
 
 @functools.cache
-def _classes() -> tuple[type, type]:
+def _classes(name: str = "OdeResult") -> tuple[type, type]:
     """SciPy's class, and ours for traced values."""
-    theirs: Any = scipy_module("integrate")._ivp.ivp.OdeResult
+    integrate = scipy_module("integrate")
+    theirs: Any = integrate._ivp.ivp.OdeResult if name == "OdeResult" else integrate._bvp.BVPResult
 
     class OdeResult(theirs):
         """A result some of whose fields are made when they are asked for."""
@@ -110,6 +111,27 @@ def result(
         message=message,
         success=True,
     )
+
+
+def boundary_result(sol: Any, p: Any, x: Any, y: Any, f: Any, found: Any) -> Any:
+    """The result of `solve_bvp` on a mesh of which `found.count` intervals are in use."""
+    last, status = found.count + 1, box(to_raw(found.status), True)
+    return _classes("BVPResult")[1](
+        sol=sol,
+        p=p,
+        x=Later(lambda: x[:last], last),
+        y=Later(lambda: y[:, :last], last),
+        yp=Later(lambda: f[:, :last], last),
+        rms_residuals=Later(lambda: found.rms[: found.count], last),
+        niter=box(to_raw(found.rounds), True),
+        status=status,
+        message=caller.text_of(_boundary_message, to_raw(status)),
+        success=box(to_raw(found.status == 0), True),
+    )
+
+
+def _boundary_message(status: int) -> str:
+    return scipy_module("integrate")._bvp.TERMINATION_MESSAGES[status]
 
 
 def _register(cls: type, theirs: Any) -> None:

@@ -57,6 +57,10 @@ class PPoly(metaclass=Like):
         i = tnp.clip(
             tnp.searchsorted(lax.stop_gradient(self.x), lax.stop_gradient(t), "right") - 1, 0, self.x.size - 2
         )
+        return self.in_intervals(t, nu, i)
+
+    def in_intervals(self, t: Any, nu: int, i: Any) -> Any:
+        """The derivatives at places that lie in the intervals `i`."""
         c = self.c[:, i]
         s = (t - self.x[i]).reshape(-1, *[1] * (c.ndim - 2))
         degree = self.c.shape[0] - 1
