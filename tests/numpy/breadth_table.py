@@ -575,6 +575,7 @@ CALLS: dict[str, list[Call]] = {
     "isrealobj": [call(lambda x: x * np.isrealobj(x), A)],
     "isneginf": _same("isneginf", np.array([1.0, -np.inf, np.inf, np.nan])),
     "isposinf": _same("isposinf", np.array([1.0, -np.inf, np.inf, np.nan])),
+    "isnat": [call(lambda x: np.isnat((x * 9).astype("M8[D]")), V, grad=False)],
     "isscalar": [call(lambda x: x * np.isscalar(x), V)],
     "isfortran": [call(lambda x: x * np.isfortran(x), A)],
     "iterable": [call(lambda x: x * np.iterable(x), A)],
