@@ -62,6 +62,16 @@ def test_generic_filter() -> None:
     assert f.check() is None
 
 
+def test_generic_filter_of_lines() -> None:
+    """By the declaration that SciPy's documentation has."""
+    text = """int function(double *input_line, npy_intp input_length,
+                           double *output_line, npy_intp output_length, void *user_data)"""
+    f = lambda line: (line[2:] - line[:-2]) / 2
+    g = made(f, text, np.zeros(A.shape[1] + 2)).low_level_callable()
+    want = np.gradient(A, axis=1)
+    np.testing.assert_allclose(ndimage.generic_filter1d(A, g, 3)[:, 1:-1], want[:, 1:-1])
+
+
 def test_geometric_transform() -> None:
     f = lambda out: np.array([out[0] + 0.5, out[1] * 0.9])
     text = "int f(npy_intp *out, double *in, int out_rank, int in_rank, void *data)"

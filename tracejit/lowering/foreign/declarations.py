@@ -7,8 +7,8 @@ The grammar is that of C for one function of numbers and pointers to numbers; na
 gone through from left to right, with the inputs of the program and then its results:
 
 - `void *` is ignored;
-- an integer that is named `n`, `size`, `rank`, or something that ends with `_size` or `_rank` is a length: the k-th of
-  them is the number of elements behind the k-th pointer, which the function checks;
+- an integer that is named `n`, `size`, `rank`, `length`, or something that ends with `_size`, `_rank` or `_length` is a
+  length: the k-th of them is the number of elements behind the k-th pointer, which the function checks;
 - another number is the next input, which has to be a number;
 - a pointer is the next input if that is an array, or else the numbers that follow among the inputs, one behind the
   other; where no inputs are left it is the next result, or the numbers that follow among them.
@@ -49,7 +49,7 @@ TYPES: dict[str, str] = {
     **{f"int{n}_t": f"i{n // 8}" for n in (8, 16, 32, 64)},
     **{f"uint{n}_t": f"u{n // 8}" for n in (8, 16, 32, 64)},
 }
-_LENGTH = re.compile(r"(?:\w+_)?(?:size|rank)|n")
+_LENGTH = re.compile(r"(?:\w+_)?(?:size|rank|length)|n")
 _FUNCTION = re.compile(r"(?P<result>[\w\s]+?)(?P<name>\b\w+)?\s*\((?P<parameters>[^()]*)\)\s*;?")
 
 
