@@ -74,6 +74,21 @@ def rows(i, x):
     return z
 
 
+def of_two_axes(i, x):
+    """Places that two indices make."""
+    z = np.zeros((M, 7))
+    np.add.at(z, (i, i % 7), x)
+    for n in range(N):
+        z[i[n], n % 7] = z[i[n], n % 7] * 0.5 + x[n]
+    return z
+
+
+def rows_of_two_axes(i, x):
+    z = np.zeros((M, 5, 3))
+    np.add.at(z, (i, i % 5), ROWS * x[:, None])
+    return z.transpose(1, 0, 2)
+
+
 def complexes(i, x):
     z = np.zeros(M, complex)
     np.add.at(z, i, x + 1j * x[::-1])
@@ -117,7 +132,7 @@ def of_two(i, x):
 
 
 CASES = [added, multiplied, chosen, backwards, pairs, rows, complexes, by_hypot, searched, repeated, embedded]
-CASES += [of_two]
+CASES += [of_two, of_two_axes, rows_of_two_axes]
 
 
 @pytest.mark.sample(2)

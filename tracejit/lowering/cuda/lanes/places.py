@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from tracejit.lowering.cuda.facts import Facts, is_set_first
+from tracejit.lowering.cuda.facts import Facts, Maker, is_set_first
 from tracejit.lowering.cuda.lanes.owners import Memory
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.forms import ONE, Form, Forms, bounds
-from tracejit.lowering.loops.nodes import Buffer, Comment, For, Inst, Reg, SetSlot, Store
+from tracejit.lowering.loops.nodes import I64, Buffer, Comment, Const, For, Inst, Reg, SetSlot, Store
 from tracejit.lowering.loops.uses import defined, operands
 from tracejit.records import record
 
@@ -27,7 +28,7 @@ class Place:
     inner: For | None = None
 
 
-def place_of(loop: For, facts: Facts, memory: Memory) -> Place | None:
+def place_of(loop: For, facts: Facts, memory: Memory, maker: Maker) -> Place | None:
     """Where the iterations of a loop write, if all that they touch of this array is in one row each."""
     stmts = walk(loop.body.stmts)
     targets = {s.buffer for s in stmts if isinstance(s, Store)}
@@ -46,10 +47,20 @@ def place_of(loop: For, facts: Facts, memory: Memory) -> Place | None:
     found = [forms.of(s.index if isinstance(s, Store) else s.args[0]) for s in stmts if _touches(s, target)]
     keys = {x for f in found for x in f if x != ONE and x not in ranges}
     outermost = {s.out for s in loop.body.stmts if isinstance(s, Inst)}
-    if len(keys) != 1 or (key := keys.pop()) not in outermost:
+    if not keys or not keys <= outermost:
         return None
+    joined: list[Inst] = []
+    if len(keys) == 1:
+        key = keys.pop()
+    elif (made_of := _alike(found, keys)) is None:
+        return None
+    else:
+        joined, key, found = _joined(made_of, found, maker)
     if (row_of := _row_of(found, key, ranges)) is None:
         return None
+    if joined:
+        at = max(n for n, s in enumerate(loop.body.stmts) if made_of.keys() & set(defined(s))) + 1
+        loop.body.stmts[at:at] = joined
     width, low, high = row_of
     first, size = -(high // width), int(target.size) * (2 if target.dtype.kind == "c" else 1)
     rows = max((size - 1 - low) // width - first + 1, 1)
@@ -62,6 +73,26 @@ def _touches(s: Any, target: Buffer) -> bool:
     return (isinstance(s, Store) and s.buffer is target) or (
         isinstance(s, Inst) and s.op == "load" and s.attr is target
     )
+
+
+def _alike(found: list[Form], keys: set[Any]) -> dict[Any, int] | None:
+    """What keys are multiplied with in all indices, if that is the same in all."""
+    parts = [{s: c for s, c in f.items() if s in keys} for f in found]
+    return parts[0] if all(p == parts[0] for p in parts) else None
+
+
+def _joined(made_of: dict[Any, int], found: list[Form], maker: Maker) -> tuple[list[Inst], Reg, list[Form]]:
+    """Several keys, as of `z[i, j]`, as one: the instructions that make it, and the forms of indices in which it is."""
+    width, stmts, sum_ = math.gcd(*made_of.values()), list[Inst](), None
+    for s, c in made_of.items():
+        scaled = maker.reg(I64)
+        stmts.append(Inst("imul", scaled, (s, Const(c // width, I64))))
+        before, sum_ = sum_, scaled
+        if before is not None:
+            sum_ = maker.reg(I64)
+            stmts.append(Inst("iadd", sum_, (before, scaled)))
+    assert sum_ is not None
+    return stmts, sum_, [{s: c for s, c in f.items() if s not in made_of} | {sum_: width} for f in found]
 
 
 def _row_of(found: list[Form], key: Reg, ranges: dict[Any, tuple[int, int]]) -> tuple[int, int, int] | None:

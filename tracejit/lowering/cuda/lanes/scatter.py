@@ -49,7 +49,7 @@ def scattered(
         return None
     if facts.span(loop) is None or facts.trips(loop) < LEAST or not _is_plain(loop, facts):
         return None
-    place = place_of(loop, facts, memory)
+    place = place_of(loop, facts, memory, maker)
     if place is None:
         return None
     finding, rest = split(loop, place.key)
