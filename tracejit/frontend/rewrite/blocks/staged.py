@@ -281,8 +281,8 @@ class Stager:
                     self.anew.discard(name)  # it is updated in place
                     self._suspect(e.value.storage)
                     again = True
-                if not self._has_changed(name):
-                    continue
+                if name not in self.first and not self._has_changed(name):
+                    continue  # what only a step has assigned is not there before the loop
             if x is UNBOUND:
                 raise NotNative(f"`{name}` is deleted in it", name=name)
             if e.form is None and e.value is not UNBOUND:
