@@ -630,3 +630,14 @@ def the_first_has_a_name_and_may_be_taken(y, t):
         ys.append(y * t)
         t -= 1
     return ys, z
+
+
+@native
+def parts_of_the_last(y, t):
+    ys = [y]
+    while t > 0:
+        ys.append(ys[-1] * 0.5)
+        t -= 1
+    v = ys[-1][1:]
+    v += 1
+    return ys, v, v, ys[0][::-1], ys[-1][:], ys[-1].reshape(3, 1)

@@ -22,6 +22,7 @@ from tracejit.numpy.boxes.masking.selected import Selected
 from tracejit.numpy.boxes.memory import is_contiguous
 from tracejit.numpy.boxes.placed import Bits, Placed, ReadOnly
 from tracejit.numpy.boxes.sharing.either import VAGUE, Either, Listed, Owner, listed, may_share
+from tracejit.numpy.boxes.sharing.references import Row
 from tracejit.numpy.boxes.views import (
     ImagPart,
     RealPart,
@@ -361,6 +362,25 @@ def _views(x: Box) -> list[Any]:
 def _storages(x: Box) -> list[Storage]:
     owners = [o.storage for o in x.storage.alive()] if isinstance(x.storage, Either) else []
     return [x.storage, *owners]
+
+
+def part_of(row: Row, identity: Any) -> Callable[[Any], Any]:
+    """What makes the part of an array that `row` shows of one in an arena. Raises BufferedListError."""
+    r = row.region
+    axes = tuple(None if a is None else a - 1 for a in r.axes)
+    inner = Region(r.base[1:], r.starts[1:], r.sizes[1:], r.steps[1:], axes)
+    chain = row.chain[1:] if inner.is_plain else (inner, *row.chain[1:])
+    shared = Shared([], {}, [])
+    steps = shared._steps(chain, True) if identity is not VAGUE else None
+    if steps is None or shared.outs:  # numbers that only the program knows say which part
+        raise BufferedListError(what="a part of an array, as a result,")
+
+    def part(array: Any) -> Any:
+        for step in steps:
+            array = step(array, ())
+        return array
+
+    return part
 
 
 def _slice(start: Any, size: Any, step: int) -> slice:

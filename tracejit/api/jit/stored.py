@@ -28,10 +28,11 @@ import numpy as np
 from tracejit import frontend
 from tracejit.api.jit.handed import Path
 from tracejit.api.jit.listed import Listed, grows, in_pieces, is_long, items, refill
-from tracejit.errors import BufferedListError, UnfollowedError
+from tracejit.api.jit.parts import part_of
+from tracejit.errors import UnfollowedError
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.lists.columns import Columns
-from tracejit.frontend.lists.made import Arrays
+from tracejit.frontend.lists.made import Lines
 from tracejit.frontend.lists.tables import parts
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
 from tracejit.frontend.outside.iterators import Advanced, advance
@@ -41,7 +42,7 @@ from tracejit.frontend.shadows import behind, classes, containers
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text.deferred import Text
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.sharing.references import Arena, Row, row_of
+from tracejit.numpy.boxes.sharing.references import row_of
 from tracejit.tracing import Box, box
 
 _serial = count()
@@ -118,7 +119,7 @@ class _Writer:
         self.met: dict[int, list[tuple[Any, str]]] = {}  # those that are made, by what they may be
         self.held: list[Any] = []  # so that ids stay taken
         self.elsewhere = elsewhere
-        self.arenas: dict[Arena, str] = {}
+        self.arrays = Lines(self, part_of)
         self.storages: set[int] = set()
 
     def all(self, out: Any) -> str:
@@ -126,25 +127,6 @@ class _Writer:
         for change in self.store.changes:
             self.change(change)
         return self.value(out, "the result")
-
-    # -- arrays that lists have
-
-    def arena(self, arena: Arena) -> str:
-        """What has the arrays of an arena in a call, each once."""
-        if arena not in self.arenas:
-            rows = self.value(arena.used(), "")
-            given = "".join(
-                f"({self.value(box(n), '')}, {self.value(self.session.outside[id(s)], '')}), "
-                for s, n in arena.outside
-            )
-            self.arenas[arena] = self.new(f"{self.const(Arrays)}({rows}, ({given}))")
-        return self.arenas[arena]
-
-    def shared(self, row: Row, identity: Any) -> str:
-        """An array that lists may have, too. Raises BufferedListError."""
-        if not row.is_whole or identity is not None:
-            raise BufferedListError(what="a part of an array, as a result,")
-        return self.new(f"{self.arena(row.arena)}[{self.value(box(row.number), '')}]")
 
     # -- expressions
 
@@ -205,7 +187,7 @@ class _Writer:
         self.held.append(x)
         row = row_of(x)
         if row is not None and self.session.outside.get(id(x.storage)) is not x:
-            text = self.shared(row, x.identity)
+            text = self.arrays.of_row(row, x.identity)
         elif cls is Box or isinstance(x, (np.ndarray, np.generic, Value)):
             text = f"x{len(self.store.leaves)}"
             self.store.leaves.append(x)
@@ -230,7 +212,7 @@ class _Writer:
             return self.new(f"{self.const(x.recipe)}(iter(({self.listed(x.values, what)})))")
         if issubclass(cls, Columns):
             made, pieces = parts(x)
-            arenas = "".join(f"{self.arena(a)}, " for a in x.tj_arenas if a is not None)
+            arenas = "".join(f"{self.arrays.arena(a)}, " for a in x.tj_arenas if a is not None)
             given = self.listed(pieces, what) + (f"arenas=({arenas})" if arenas else "")
             return self.new(f"{self.const(made)}({given})")
         derived = containers.is_derived(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,8 @@ from tracejit import tree
 from tracejit.errors import BufferedListError
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.items import Items
-from tracejit.tracing import Box
+from tracejit.numpy.boxes.sharing.references import Arena, Row
+from tracejit.tracing import Box, box
 
 
 class Arrays:
@@ -30,6 +31,40 @@ class Arrays:
         if n not in self.made:
             self.made[n] = self.rows[n].copy()
         return self.made[n]
+
+
+class Lines:
+    """The lines of a program's `store` function that make arrays of arenas. `writer` writes values, `part_of` gives
+    what makes a part of an array."""
+
+    def __init__(self, writer: Any, part_of: Callable[[Row, Any], Any]) -> None:
+        self.writer, self.part_of = writer, part_of
+        self.arenas: dict[Arena, str] = {}
+        self.parts: dict[Any, str] = {}  # views, by their identities
+
+    def arena(self, arena: Arena) -> str:
+        """What has the arrays of an arena in a call, each once."""
+        w = self.writer
+        if arena not in self.arenas:
+            rows, outside = w.value(arena.used(), ""), w.session.outside
+            given = [f"({self._number(n)}, {w.value(outside[id(s)], '')}), " for s, n in arena.outside]
+            self.arenas[arena] = w.new(f"{w.const(Arrays)}({rows}, ({''.join(given)}))")
+        return self.arenas[arena]
+
+    def _number(self, number: Any) -> str:
+        return self.writer.value(box(number), "")
+
+    def of_row(self, row: Row, identity: Any) -> str:
+        """An array that lists may have, or a part of one. Raises BufferedListError."""
+        if identity in self.parts:
+            return self.parts[identity]
+        text = f"{self.arena(row.arena)}[{self._number(row.number)}]"
+        if identity is not None or not row.is_whole:
+            text = f"{self.writer.const(self.part_of(row, identity))}({text})"
+        made = self.writer.new(text)
+        if identity is not None:
+            self.parts[identity] = made
+        return made
 
 
 class Made(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import linecache
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -294,3 +295,22 @@ def test_an_object_outside_is_written_by_runs_alone():
         assert vars(outer) == vars(plain)
         assert list(map(type, vars(outer).values())) == list(map(type, vars(plain).values()))
     assert compiled.trace_count == 2  # the total is Python's 0 at first, and a number of NumPy afterwards
+
+
+def test_classes_of_code_without_a_module() -> None:
+    source = """
+class Kept: pass
+def f(x, t):
+    kept = Kept()
+    kept.n, kept.path = 0, [x]
+    if t > 2:
+        kept.n = 5
+        kept.path.append(x)
+    return kept.n, len(kept.path)
+"""
+    linecache.cache["<kept>"] = len(source), None, source.splitlines(True), "<kept>"
+    space: dict[str, Any] = {}
+    exec(compile(source, "<kept>", "exec"), space)
+    traced = tj.jit(space["f"])
+    x = np.ones(2)
+    assert [traced(x, t) for t in (1.0, 3.0)] == [space["f"](x, t) for t in (1.0, 3.0)] == [(0, 1), (5, 2)]

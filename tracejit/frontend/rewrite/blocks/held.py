@@ -281,7 +281,9 @@ def _items(base: Any, x: Any) -> Any:
 
 
 def _is_library(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] in ("builtins", "tracejit", "numpy", "functools")
+    if cls.__module__ == "builtins":  # so are classes of code that was run by `exec` without a module's name
+        return not cls.__flags__ & (1 << 9)  # Py_TPFLAGS_HEAPTYPE: made by a class statement
+    return cls.__module__.partition(".")[0] in ("tracejit", "numpy", "functools")
 
 
 def _names(x: Any) -> dict[str, Any] | None:
