@@ -11,6 +11,7 @@ from tracejit.scipy.interpolating import piecewise as _piecewise
 from tracejit.scipy.interpolating import scattered as _scattered
 from tracejit.scipy.interpolating import splines as _splines
 from tracejit.scipy.interpolating import triangles as _triangles
+from tracejit.scipy.interpolating.bernstein import BPoly
 from tracejit.scipy.interpolating.grids import RegularGridInterpolator, interp1d
 from tracejit.scipy.interpolating.piecewise import (
     Akima1DInterpolator,
@@ -25,6 +26,7 @@ from tracejit.scipy.interpolating.scattered import (
     RBFInterpolator,
 )
 from tracejit.scipy.interpolating.splines import BSpline
+from tracejit.scipy.interpolating.tensors import NdBSpline, NdPPoly
 from tracejit.scipy.interpolating.triangles import LinearNDInterpolator, NearestNDInterpolator
 from tracejit.scipy.interpolating.univariate import (
     InterpolatedUnivariateSpline,
@@ -58,6 +60,7 @@ griddata = _part.solver(_triangles.griddata)
 
 _CLASSES = (
     Akima1DInterpolator,
+    BPoly,
     BSpline,
     BarycentricInterpolator,
     CubicHermiteSpline,
@@ -66,6 +69,8 @@ _CLASSES = (
     KroghInterpolator,
     LSQUnivariateSpline,
     LinearNDInterpolator,
+    NdBSpline,
+    NdPPoly,
     NearestNDInterpolator,
     PPoly,
     PchipInterpolator,
@@ -79,6 +84,7 @@ _part.names.update({c.__name__: c for c in _CLASSES})
 
 __all__ = [
     "Akima1DInterpolator",
+    "BPoly",
     "BSpline",
     "BarycentricInterpolator",
     "CubicHermiteSpline",
@@ -87,6 +93,8 @@ __all__ = [
     "KroghInterpolator",
     "LSQUnivariateSpline",
     "LinearNDInterpolator",
+    "NdBSpline",
+    "NdPPoly",
     "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",

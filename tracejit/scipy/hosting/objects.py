@@ -23,7 +23,7 @@ _UNIVARIATE: tuple[Any, ...] = (
 )
 _INTERPOLATORS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(
-        ("PPoly", "CubicHermiteSpline", "CubicSpline", "PchipInterpolator", "Akima1DInterpolator"),
+        ("PPoly", "BPoly", "CubicHermiteSpline", "CubicSpline", "PchipInterpolator", "Akima1DInterpolator"),
         _POLYNOMIAL,
     ),
     "BSpline": ("t c", "k extrapolate axis", None),
