@@ -15,6 +15,7 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import order_of, order_of_strides
@@ -330,7 +331,7 @@ def _has_gaps(view: View) -> bool:
 
 def _array_of(x: Any, _: Any) -> Any:
     """An output without dimensions, which is a number, as an array."""
-    return x if type(x) is Box else np.asarray(x)
+    return x if type(x) is Box or is_elsewhere(x) else np.asarray(x)
 
 
 def _as_it_lies(value: Any, order: Any) -> tuple[Any, list[Step]]:

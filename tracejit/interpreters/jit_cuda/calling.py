@@ -30,6 +30,8 @@ def caller(
     fixed: which inputs are always the same, which are copied to the device once.
     written: inputs whose memory outputs take; these are the device's arrays.
     python: outputs that are Python's numbers. asks: for NumPy's settings of floating-point errors."""
+    if any(isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "mM" for x in examples):
+        return None  # dates, of which devices have no arrays
     takers = [
         _always(on.array(np.asarray(x))) if same else _taker(on, x, n in written)
         for n, (x, same) in enumerate(zip(examples, fixed, strict=True))

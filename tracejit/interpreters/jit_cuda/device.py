@@ -157,7 +157,8 @@ class CompiledOnDevice(Compiled):
         """An argument as an array of the device in C order."""
         on = self.device
         if not on.is_array(x):
-            return on.array(np.ascontiguousarray(x).reshape(np.shape(x)))
+            host = np.ascontiguousarray(x).reshape(np.shape(x))
+            return on.array(host.view(np.int64) if host.dtype.kind in "mM" else host)
         if x.flags.c_contiguous and on.address(x) % ALIGNED == 0:
             return x
         return on.array(x)
@@ -203,7 +204,8 @@ class CompiledOnDevice(Compiled):
 def _copy_back(target: Any, source: Any) -> None:
     """Let an argument have what its copy on the device has."""
     if isinstance(target, np.ndarray):
-        target[...] = source if isinstance(source, np.ndarray) else source.get()
+        host = source if isinstance(source, np.ndarray) else source.get()
+        target[...] = host.view(target.dtype) if target.dtype.kind in "mM" else host
     elif isinstance(source, np.ndarray):
         target.set(source)
     else:
