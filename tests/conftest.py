@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import zlib
 from collections import Counter
@@ -74,9 +75,23 @@ def pytest_collection_finish() -> None:
     all of it, a third of a second; so would the searches for what holds a leak, which pass over frozen objects.
     What is not frozen is so little that Python would look through the oldest objects all the time, an eighth of the
     run; the tests that need that done do it themselves."""
+    _freeze()
+    gc.set_threshold(10_000, 100, 50)
+
+
+_FINISHED = itertools.count(1)
+
+
+def pytest_runtest_logfinish() -> None:
+    """What tests leave in caches stays, too. It becomes some million objects, which each search for a leak would go
+    through, for seconds at the end of the run. Between two times all is young, and need not be looked at again."""
+    if next(_FINISHED) % 200 == 0:
+        _freeze()
+
+
+def _freeze() -> None:
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
 
 
 #: Tests of what the machine code is: they get it as users do. Of whole programs and of loops every eighth one does, of

@@ -122,7 +122,6 @@ def test_what_is_refused_says_why(name: str) -> None:
         assert REFUSED[name][1] in str(caught.value)
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("c", ALL)
 def test_eagerly_under_differentiation(c: Call) -> None:
     args = fresh(c.args)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import ast
 import copy
+import importlib.machinery
+import itertools
+import linecache
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 _OTHER_COMPARISON = {
@@ -37,6 +43,11 @@ class Mutant:
     def source(self) -> str:
         text = self.path.read_text(encoding="utf-8")
         return text[: self.start] + self.new + text[self.end :]
+
+    def show(self) -> None:
+        """Let this process read the mutant where it asks for the source of the file, as followed code is read."""
+        lines = self.source().splitlines(keepends=True)
+        linecache.cache[str(self.path)] = sum(map(len, lines)), None, lines, str(self.path)
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(ROOT)}:{self.line} [{self.kind}] {self.old!r} -> {self.new!r}"
@@ -101,13 +112,11 @@ def _skipped(tree: ast.Module) -> set[int]:
 def mutants(path: Path) -> list[Mutant]:
     """All mutants of one file."""
     text = path.read_text(encoding="utf-8")
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
+    lines = text.splitlines(keepends=True)
+    starts = [0, *itertools.accumulate(map(len, lines))]
 
     def offset(line: int, column: int) -> int:  # columns count bytes
-        start = starts[line - 1]
-        return start + len(text[start:].encode()[:column].decode())
+        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
     tree = ast.parse(text)
     left = _skipped(tree)
@@ -156,3 +165,25 @@ def _pairs(old: CodeType, new: CodeType, found: list[tuple[CodeType, CodeType]])
         return True
     rest = [[c for c in code.co_consts if not isinstance(c, CodeType)] for code in (old, new)]
     return old.co_code == new.co_code and rest[0] == rest[1]
+
+
+# ---------------------------------------------------------------- modules that are imported
+
+
+def run_imported(path: str, start: str, end: str, new: str, *arguments: str) -> int:
+    """Run pytest in this process, in which the package is not imported yet, with the mutant in the file's place."""
+    mutant = Mutant(Path(path), 0, int(start), int(end), "", new, "")
+    mutant.show()
+    usual = importlib.machinery.SourceFileLoader.get_code
+
+    def get_code(self: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
+        if self.path != path:
+            return usual(self, fullname)
+        return compile(mutant.source(), path, "exec", dont_inherit=True)
+
+    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    return pytest.main(list(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(run_imported(*sys.argv[1:]))

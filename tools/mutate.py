@@ -11,8 +11,8 @@ test of it, writes down which functions of the package each test enters. Then th
 once, and for each mutant the process forks: the child gives the changed function its new code and runs tests that enter
 it, until one fails or their time is over. Those of the file come first, then the others, then other parameters of both,
 then tests that enter the file; quick ones first, and one of each test function before a second one. A mutant of what
-runs while a module is imported has a new process, in a copy of the tree. A test that fails on the unchanged package too
-kills nothing.
+runs while a module is imported has a new process, which imports tests of a few files. A test that fails on the
+unchanged package too kills nothing. Times are of the processors, so that a busy machine changes no outcome.
 
 A mutant that survives is printed with its place: it either does the same as the original, which a person has to judge,
 or a test is missing, or the tests that would fail were not among those chosen: more `--seconds` give more tests.
@@ -27,10 +27,9 @@ import itertools
 import json
 import os
 import random
+import re
 import resource
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -44,15 +43,18 @@ import pytest
 from mutants import ROOT, Mutant, mutants, replaced
 
 PACKAGE = ROOT / "tracejit"
-ROOMS = ("ops", "passes", "lowering", "frontend", "control", "interpreters", "api", "numpy", "scipy", "lax")
-#: How many times the seconds of its tests a child may wait for, on a busy machine; three times it may compute.
-_PATIENCE = 60
+#: So many seconds a child may wait for something, and a process that imports a mutant compute.
+_IDLE = 60
+#: As many files of tests a process imports that imports a mutant.
+_FILES = 6
 _SUITE = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not exhaustive"]
+_QUICK = [*_SUITE, "--tb=no", "-p", "no:faulthandler"]
 
 
 def chosen(rooms: list[str], count: int, seed: int) -> list[Mutant]:
     """Random mutants: each file as likely as it has places to change."""
-    files = [p for room in rooms for p in sorted((PACKAGE / room).rglob("*.py"))]
+    given = [p for room in rooms for p in sorted((PACKAGE / room).rglob("*.py"))]
+    files = given or sorted(PACKAGE.rglob("*.py"))
     every = [m for p in files for m in mutants(p)]
     return random.Random(seed).sample(every, min(count, len(every)))
 
@@ -61,10 +63,10 @@ def chosen(rooms: list[str], count: int, seed: int) -> list[Mutant]:
 
 
 def key_of(code: types.CodeType) -> str:
-    """The name of a function of the package, "" of any other: file, line and name."""
+    """The name of a function of the package, "" of any other. Lines are no part of it: they move with each change."""
     file = code.co_filename
     inside = file.startswith(f"{PACKAGE}{os.sep}")
-    return f"{Path(file).relative_to(ROOT)}:{code.co_firstlineno}:{code.co_name}" if inside else ""
+    return f"{Path(file).relative_to(ROOT)}:{code.co_qualname}" if inside else ""
 
 
 class Recorder:
@@ -112,11 +114,19 @@ class Map:
     def __init__(self, path: Path) -> None:
         kept = json.loads(path.read_text(encoding="utf-8"))
         self.seconds: dict[str, float] = {t: s for t, (s, _) in kept["tests"].items()}
+        self.of_families = defaultdict[str, list[float]](list)
+        for test, spent in self.seconds.items():
+            self.of_families[family(test)].append(spent)
         self.by_function, self.by_file = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
         for test, (_, numbers) in kept["tests"].items():
             for key in (kept["functions"][n] for n in numbers):
                 self.by_function[key].add(test)
                 self.by_file[key.split(":")[0]].add(test)
+
+    def seconds_of(self, test: str) -> float:
+        """As recorded; of what was not, as of the same test with other parameters, or a tenth of a second."""
+        of_family = self.of_families.get(family(test))
+        return self.seconds.get(test) or (sum(of_family) / len(of_family) if of_family else 0.1)
 
 
 def family(test: str) -> str:
@@ -140,29 +150,39 @@ def in_turn(tests: list[str]) -> Iterator[str]:
 
 
 def tests_for(mutant: Mutant, key: str, known: Map, every: list[str], seconds: float) -> list[str]:
-    """The tests to run, in order: as many as took `seconds` when they were recorded. What was not recorded is taken
-    for one that takes a tenth of a second."""
+    """The tests to run, in order: as many as took `seconds` when they were recorded."""
     near = known.by_file[str(mutant.path.relative_to(ROOT))]
     enter = known.by_function[key] if key else near
-    seconds_of = known.seconds.__getitem__
-    families = {family(t) for t in enter}
-    own = [t for t in every if t.startswith(mirror(mutant.path))]
-    siblings = [t for t in every if family(t) in families]
-    turns = (
-        [t for t in own if t in enter],
-        sorted(enter, key=seconds_of),
+    own = {t for t in every if t.startswith(mirror(mutant.path))}
+    words = {w for w in re.split(r"\W|_", key.partition(":")[2]) if len(w) > 3}
+    folder = f"{Path(mirror(mutant.path)).parent}/"
+    turns = [
+        own & enter,
+        enter,
         own,
-        siblings,
-        sorted(near, key=seconds_of),
-    )
-    order = dict.fromkeys(t for tests in turns for t in in_turn(tests))
+        _siblings(enter, every),
+        near,
+        _siblings(near, every),
+        {t for t in every if t.startswith(folder)},
+    ]
+
+    def rank(test: str) -> tuple[bool, float]:
+        """Tests first whose parameters are called as the function is."""
+        return not any(w in test for w in words), known.seconds_of(test)
+
+    order = dict.fromkeys(t for tests in turns for t in in_turn(sorted(tests, key=rank)))
     found, left = [], seconds
     for t in filter(set(every).__contains__, order):
-        left -= known.seconds.get(t, 0.1)
-        if left < 0:
-            break
-        found.append(t)
+        if known.seconds_of(t) <= left:
+            left -= known.seconds_of(t)
+            found.append(t)
     return found
+
+
+def _siblings(tests: set[str], every: list[str]) -> set[str]:
+    """These with other parameters, of which some were not recorded."""
+    families = {family(t) for t in tests}
+    return {t for t in every if family(t) in families}
 
 
 # ---------------------------------------------------------------- running them
@@ -174,8 +194,8 @@ class Server:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options, self.known = options, Map(options.map)
         self.outcomes: Counter[str] = Counter()
-        self.unreliable: set[str] = set()
-        self.failed = False
+        self.passing: dict[str, bool] = {}  # tests that were run on the unchanged package
+        self.is_child = self.failed = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -188,12 +208,12 @@ class Server:
         self.items = {item.nodeid: item for item in session.items}
         o = self.options
         for n, mutant in enumerate(chosen(o.rooms, o.count, o.seed), 1):
-            if n <= o.skip:
+            if n <= o.skip or (o.only and n not in o.only):
                 continue
-            start = time.monotonic()
+            start = _processor_time()
             how, told = self.outcome(mutant)
             self.outcomes[how] += 1
-            print(f"{n:4d} {how} ({told}, {time.monotonic() - start:.0f} s): {mutant}", flush=True)
+            print(f"{n:4d} {how} ({told}, {_processor_time() - start:.1f} s): {mutant}", flush=True)
         return True
 
     def outcome(self, mutant: Mutant) -> tuple[str, str]:
@@ -210,29 +230,33 @@ class Server:
         key = key_of(pairs[0][0]) if pairs else ""
         tests = tests_for(mutant, key, self.known, list(self.items), self.options.seconds)
         while True:
-            tests = [t for t in tests if t not in self.unreliable]
+            tests = [t for t in tests if self.passing.get(t, True)]
             if changed:
-                how, test = self._fork(changed, tests)
+                how, test = self._fork(changed, tests, mutant)
             else:
-                how, test = in_a_copy(mutant, tests, self.options.seconds)
-            if how == "killed" and test and self._fork([], [test])[0] != "survived":
-                self.unreliable.add(test)  # it fails as things are
-                continue
-            return how, f"by {test}" if test else f"{len(tests)} tests{'' if changed else ' in a copy'}"
+                how, test = imported(mutant, tests)
+            if how == "killed" and test and not self._passes(test):
+                continue  # it fails as things are
+            return how, f"by {test}" if test else f"{len(tests)} tests{'' if changed else ', imported'}"
+
+    def _passes(self, test: str) -> bool:
+        if test not in self.passing:
+            self.passing[test] = self._fork([], [test])[0] == "survived"
+        return self.passing[test]
 
     def _fork(
-        self, changed: list[tuple[types.FunctionType, types.CodeType]], tests: list[str]
+        self,
+        changed: list[tuple[types.FunctionType, types.CodeType]],
+        tests: list[str],
+        mutant: Mutant | None = None,
     ) -> tuple[str, str]:
         with tempfile.NamedTemporaryFile("r") as told:
             pid = os.fork()
             if not pid:
+                if mutant is not None:
+                    mutant.show()
                 self._child(changed, tests, told.name)
-            end = time.monotonic() + _PATIENCE * self.options.seconds
-            while (found := os.waitpid(pid, os.WNOHANG)) == (0, 0):
-                if time.monotonic() > end:
-                    os.kill(pid, signal.SIGXCPU)
-                time.sleep(0.05)
-            status = found[1]
+            status = waited(pid)
             last = told.read().splitlines()[-1:]
         if last == ["survived"]:
             return "survived", ""
@@ -243,50 +267,77 @@ class Server:
         self, changed: list[tuple[types.FunctionType, types.CodeType]], tests: list[str], tell: str
     ) -> None:
         """Ends the process. What it writes down last is the test that failed, or was running when it died."""
+        os.setpgid(0, 0)
+        self.is_child = True
         with open(tell, "w", buffering=1) as told, open(os.devnull, "w") as nothing:
             os.dup2(nothing.fileno(), 1)
-            allowed = 10 + int(3 * self.options.seconds)
-            resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 1))
             with contextlib.suppress(BaseException):
                 for f, code in changed:
                     f.__code__ = code
                 for test in tests:
                     told.write(f"{test}\n")
+                    allowed = int(time.process_time() + 10 * (1 + self.known.seconds_of(test)))
+                    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
                     item = self.items[test]
                     item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
                     if self.failed:
                         break
                 else:
                     told.write("survived\n")
-        os._exit(0)
+            os._exit(0)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """Ends a child at once whose test has failed: to describe a failure takes longer than most tests."""
+        if self.is_child and call.excinfo and not item.get_closest_marker("xfail"):
+            if not isinstance(call.excinfo.value, (pytest.skip.Exception, pytest.xfail.Exception)):
+                os._exit(1)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.failed = self.failed or report.failed
 
 
-def in_a_copy(mutant: Mutant, tests: list[str], seconds: float) -> tuple[str, str]:
-    """The same in a process of its own, in a copy of the tree."""
-    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
-        (tree / mutant.path.relative_to(ROOT)).write_text(mutant.source(), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-x", *_SUITE, *tests[:200]]
-        env["PYTHONPATH"] = str(tree)
-        try:
-            done = subprocess.run(
-                command,
-                cwd=tree,
-                env=env,
-                capture_output=True,
-                text=True,
-                timeout=30 + 10 * seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return "timed out", ""
-    failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
-    return ("survived", "") if done.returncode in (0, 5) else ("killed", "".join(failed[:1]))
+def _processor_time() -> float:
+    """Of this process and the ones it has waited for: the machine may be busy."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def waited(pid: int) -> int:
+    """The status of a child that leads a group of processes. It is ended if it does nothing for a minute."""
+    used, since = "", time.monotonic()
+    while (found := os.waitpid(pid, os.WNOHANG)) == (0, 0):
+        time.sleep(0.02)
+        now = " ".join(
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:15]
+        )
+        if now != used:
+            used, since = now, time.monotonic()
+        elif time.monotonic() - since > _IDLE:
+            os.kill(pid, signal.SIGXCPU)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    return found[1]
+
+
+def imported(mutant: Mutant, tests: list[str]) -> tuple[str, str]:
+    """The same in a process that imports the mutant. It gets tests of a few files, which it imports, too."""
+    files = list(dict.fromkeys(t.partition("::")[0] for t in tests))[:_FILES]
+    tests = [t for t in tests if t.startswith(tuple(f"{f}::" for f in files))][:200]
+    place = [str(mutant.path), str(mutant.start), str(mutant.end), mutant.new]
+    command = [sys.executable, str(ROOT / "tools" / "mutants.py"), *place, "-x", *_QUICK, *tests]
+    with tempfile.TemporaryFile("w+") as output:
+        to = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, output.fileno(), 2)]
+        pid = os.posix_spawn(sys.executable, command, os.environ, file_actions=to, setpgroup=0)
+        resource.prlimit(pid, resource.RLIMIT_CPU, (_IDLE, resource.RLIM_INFINITY))
+        status = waited(pid)
+        output.seek(0)
+        failed = [line.split()[1] for line in output if line.startswith("FAILED ")]
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        return "timed out", ""
+    return (
+        ("survived", "") if os.waitstatus_to_exitcode(status) in (0, 5) else ("killed", "".join(failed[:1]))
+    )
 
 
 def main() -> int:
@@ -301,11 +352,10 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20, help="how many mutants (20)")
     parser.add_argument("--skip", type=int, default=0, help="without the first ones (0)")
     parser.add_argument("--seed", type=int, default=0, help="which (0)")
+    parser.add_argument("--only", nargs="+", type=int, default=[], help="their numbers, of those of the seed")
+    parser.add_argument("--rooms", nargs="+", default=[], help="folders of the package (all)")
     parser.add_argument(
-        "--rooms", nargs="+", default=list(ROOMS), help=f"folders of the package ({' '.join(ROOMS)})"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=30, help="of tests for each mutant, as recorded (30)"
+        "--seconds", type=float, default=10, help="of tests for each mutant, as recorded (10)"
     )
     parser.add_argument("--show", type=int, help="only print so many mutants")
     options = parser.parse_args()
@@ -313,13 +363,14 @@ def main() -> int:
         print(*chosen(options.rooms, options.show, options.seed), sep="\n")
         return 0
     os.chdir(ROOT)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # no threads that a fork would lose
     if options.record:
         record(options.record, options.every)
         return 0
     if options.map is None:
         parser.error("--map: first --record which tests enter which functions")
     server = Server(options)
-    pytest.main([*_SUITE, "-s", str(ROOT / "tests")], plugins=[server])
+    pytest.main([*_QUICK, "-s", str(ROOT / "tests")], plugins=[server])
     print(*(f"{count:5d} {how}" for how, count in server.outcomes.most_common()), sep="\n")
     return 0
 

@@ -72,7 +72,6 @@ def formulas(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-@pytest.mark.sample(4)
 def test_values_and_derivatives(name: str) -> None:
     """Eagerly, which runs the same operations."""
     shapes, d = shapes_of(name), getattr(theirs, name)
@@ -98,7 +97,6 @@ def test_values_and_derivatives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(n for n in OURS if OURS[n].shapes and n not in UNKNOWN_SLOPES))
-@pytest.mark.sample(2)
 def test_derivatives_by_shapes(name: str) -> None:
     shapes, d = shapes_of(name), getattr(stats, name)
     x = getattr(theirs, name).ppf(0.37, *shapes)

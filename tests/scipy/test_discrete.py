@@ -36,7 +36,6 @@ X = np.array([-3.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 2.5, 7.0, 30.0])
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-@pytest.mark.sample(2)
 def test_values_and_derivatives(name: str) -> None:
     shapes, moves = SHAPES[name]
     for method in ("pmf", "logpmf", "cdf", "sf", "logsf"):

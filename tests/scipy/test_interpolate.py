@@ -66,7 +66,6 @@ CASES = {
 }
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives(name: str) -> None:
     f, y, p = CASES[name]

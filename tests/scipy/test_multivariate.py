@@ -70,7 +70,6 @@ COUNTS = np.array([[1, 0, 3], [2, 2, 0], [1, 1, 1], [4, -1, 1]])
 P = np.array([0.2, 0.5, 0.3])
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "args"),
     [

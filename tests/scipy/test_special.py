@@ -77,7 +77,6 @@ def test_values_of_ufuncs(name: str) -> None:
     same(tj.jvp(lambda y: real(*xs[:-1], y), (xs[-1],), (np.ones_like(xs[-1]),))[0], want)
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", UFUNCS)
 def test_float32_stays_and_integers_become_float64(name: str) -> None:
     real = getattr(sp, name)
@@ -273,7 +272,6 @@ KINDS: list[Any] = [2.0, 3, np.float32(2), np.float16(2), np.int8(3), np.array(2
 KINDS += [np.array([3, 4], t) for t in ("f8", "f4", "f2", "i2", "?", "c16", "c8")] + [np.zeros((0, 2))]
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "f",
     [

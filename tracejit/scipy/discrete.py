@@ -136,6 +136,16 @@ def _hypergeom(k: Any, total: Any, good: Any, drawn: Any) -> Any:
     return _choices(good, k) + _choices(total - good, drawn - k) - _choices(total, drawn)
 
 
+def _of_whole(method: str) -> dict[str, Any]:
+    """Between whole numbers SciPy gives NaN, and as logarithms what there is at the next one."""
+    return {
+        method: lambda k, *shapes: tnp.where(
+            k == tnp.floor(k), hypergeom.summed(method, k, *shapes), tnp.nan
+        ),
+        f"log{method}": lambda k, *shapes: tnp.log(hypergeom.summed(method, tnp.ceil(k), *shapes)),
+    }
+
+
 hypergeom = Distribution(
     "hypergeom",
     3,
@@ -152,6 +162,8 @@ hypergeom = Distribution(
         & _whole(total, good, drawn)
     ),
     logpmf=_hypergeom,
+    **_of_whole("cdf"),
+    **_of_whole("sf"),
 )
 nhypergeom = Distribution(
     "nhypergeom",

@@ -184,13 +184,14 @@ class Distribution(Hosted):
         """A probability as a sum of others, a quantile as an inverse."""
         if method in ("cdf", "sf"):
             if self.whole:
-                return functools.partial(self._summed, method)
+                return functools.partial(self.summed, method)
             density = self._formula("pdf")
             return None if density is None else functools.partial(self._area, density, method)
         known = self._formula({"ppf": "cdf", "isf": "sf"}[method]) if method in ("ppf", "isf") else None
         return None if known is None else functools.partial(self._inverse, known, method == "isf")
 
-    def _summed(self, method: str, k: Any, *shapes: Any) -> Any:
+    def summed(self, method: str, k: Any, *shapes: Any) -> Any:
+        """A probability as a sum of those of single numbers."""
         pmf = self._formula("pmf")
         (low, high), k = self._ends(*shapes), tnp.floor(k)
         of = (low, k) if method == "cdf" else (k + 1, high)

@@ -30,7 +30,6 @@ MADE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", MADE)
-@pytest.mark.sample(3)
 def test_values_and_derivatives(name: str) -> None:
     made = MADE[name]
     at = AT / 5 if name == "gamma" else AT

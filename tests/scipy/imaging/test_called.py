@@ -9,6 +9,7 @@ import pytest
 from scipy import ndimage, signal
 
 import tracejit as tj
+from tracejit.errors import ArgumentError
 
 IMAGE = np.random.default_rng(0).normal(size=(6, 7))
 CROSS = np.array([[1, 0, 1], [1, 1, 1]])
@@ -37,8 +38,11 @@ CASES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("name", CASES)
+#: A footprint that was captured is not known while tracing: Python takes over.
+LEFT = {"footprint": pytest.mark.xfail(raises=ArgumentError, reason="a captured footprint is a traced value")}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=LEFT.get(n, ())) for n in CASES])
 def test_values_and_slopes(name: str) -> None:
     f, way = CASES[name], np.cos(np.arange(42.0)).reshape(6, 7)
     got, slope = tj.jit(lambda x, way: tj.jvp(f, (x,), (way,)))(IMAGE, way)

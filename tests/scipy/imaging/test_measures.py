@@ -30,7 +30,6 @@ WAYS: list[Callable[[Any, Any], Any]] = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(2)
 def test_values(name: str) -> None:
     f = getattr(ndimage, name)
     for n, way in enumerate(WAYS):

@@ -130,6 +130,15 @@ def test_derivatives_of_times_of_events() -> None:
     np.testing.assert_allclose(tj.jit(tj.grad(tj.grad(frictionless)))(10.0), 8 / 9.81**2, rtol=1e-9)
 
 
+@pytest.mark.parametrize("start, end", [(0.0, 2.0), (2.0, 0.0)])
+def test_dense_output_at_its_ends_and_beyond(start: float, end: float) -> None:
+    def at(v: Any, ts: Any) -> Any:
+        return si.solve_ivp(lambda t, y: [y[1], -y[0]], (start, end), [0.3, v], dense_output=True).sol(ts)
+
+    ts = np.array([-0.2, 0.0, 0.1, 1.1, 1.9, 2.0, 2.2])
+    np.testing.assert_allclose(tj.jit(at)(1.5, ts), at(1.5, ts), rtol=1e-9)
+
+
 def test_dense_output_inside() -> None:
     def height(v: Any, t: Any) -> Any:
         sol = thrown(v, dense_output=True, events=None, method="DOP853").sol

@@ -75,7 +75,6 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(6)
 def test_values_and_derivatives(name: str) -> None:
     f, data, points = CASES[name]
     got, want = tj.jit(f)(data, points), f(data, points)

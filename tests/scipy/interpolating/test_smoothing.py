@@ -73,13 +73,11 @@ def check_values(f: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(4)
 def test_values(name: str) -> None:
     check_values(CASES[name])
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-@pytest.mark.sample(2)
 def test_values_and_derivatives(name: str) -> None:
     f = SMOOTH[name]
     check_values(f)

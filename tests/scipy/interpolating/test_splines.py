@@ -43,7 +43,6 @@ CASES: dict[str, Any] = {
 }
 
 
-@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes(name: str) -> None:
     f = lambda *args: tree.leaves(CASES[name](*args))

@@ -24,7 +24,6 @@ SHAPES: dict[str, tuple[float, ...]] = {
 
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
-@pytest.mark.sample(3)
 def test_quantiles(name: str) -> None:
     d, shapes = getattr(stats, name), SHAPES[name]
     for m in ("ppf", "isf"):

@@ -32,7 +32,6 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(2)
 def test_values_and_derivatives(name: str) -> None:
     f, x = CASES[name]
     got, want = tj.jit(f)(x), f(x)

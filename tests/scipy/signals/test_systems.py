@@ -84,7 +84,6 @@ CASES: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(5)
 def test_values_and_derivatives(name: str) -> None:
     f, *args = CASES[name]
 

@@ -33,7 +33,6 @@ CASES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(3)
 def test_values_and_derivatives(name: str) -> None:
     f = CASES[name]
     compiled = tj.jit(f)

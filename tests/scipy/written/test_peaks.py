@@ -94,6 +94,9 @@ def test_measures_of_given_peaks() -> None:
     for peaks in (np.array([0, 3, 29]), np.array([], np.intp)):
         assert same(lambda x, p: scipy.signal.peak_prominences(x, p), x, peaks)
         assert same(lambda x, p: scipy.signal.peak_widths(x, p, 0.3, wlen=6), x, peaks)
+    smooth = signals(3, 30)[0]
+    found = scipy.signal.find_peaks(smooth)[0]
+    assert same(lambda x, p: scipy.signal.peak_widths(x, p, 0.6), smooth, found)  # ends between elements
     low, high = np.sort(np.random.default_rng(0).normal(size=(2, 30)), axis=0)
     assert same(lambda x, a, b: scipy.signal.find_peaks(x, height=(a, b)), x, low - 1, high)
     assert same(lambda x, a: scipy.signal.find_peaks(x, height=a), x, low)
