@@ -25,6 +25,7 @@ def check(f: Any, *xs: Any, rtol: float = 1e-11) -> None:
     np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * max(1.0, float(np.abs(want).max(initial=0))))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["convolve", "correlate", "fftconvolve"])
 def test_convolutions(name: str, mode: str) -> None:

@@ -75,7 +75,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_values_and_derivatives(name: str) -> None:
+def test_values_and_derivatives(name: str, thorough: bool) -> None:
     f, data, points = CASES[name]
     got, want = tj.jit(f)(data, points), f(data, points)
     assert type(got) is type(want)
@@ -83,7 +83,8 @@ def test_values_and_derivatives(name: str) -> None:
         assert np.shape(g) == np.shape(w)
         np.testing.assert_allclose(g, w, rtol=1e-8, atol=1e-10)
     total = lambda y, p: sum(np.sum(np.sin(np.asarray(v) * 1.0)) for v in tj.tree.leaves(f(y, p)))
-    check_grads(total, (data, points), order=1, rtol=1e-5, atol=1e-6)
+    if thorough:
+        check_grads(total, (data, points), order=1, rtol=1e-5, atol=1e-6)
 
 
 def test_bad_arguments() -> None:

@@ -55,11 +55,13 @@ CASES: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_values_and_derivatives(name: str) -> None:
+def test_values_and_derivatives(name: str, thorough: bool) -> None:
     f, *args = CASES[name]
     want, got = f(*args), tj.jit(lambda *args: f(*args))(*args)
     assert got.shape == want.shape
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
+    if not thorough:
+        return
     ways = [RNG.normal(size=x.shape) * 0.1 for x in args]
 
     def along(t: Any) -> Any:

@@ -84,7 +84,7 @@ CASES: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_values_and_derivatives(name: str) -> None:
+def test_values_and_derivatives(name: str, thorough: bool) -> None:
     f, *args = CASES[name]
 
     def along(t: Any) -> Any:
@@ -100,7 +100,8 @@ def test_values_and_derivatives(name: str) -> None:
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
         near = (along(1e-6) - along(-1e-6)) / 2e-6
     assert "library_call" not in compiled.lower(*args).as_text("jaxpr")
-    np.testing.assert_allclose(tj.jit(tj.grad(along))(0.0), near, rtol=1e-5, atol=1e-6)
+    if thorough:
+        np.testing.assert_allclose(tj.jit(tj.grad(along))(0.0), near, rtol=1e-5, atol=1e-6)
 
 
 def test_many_at_once() -> None:

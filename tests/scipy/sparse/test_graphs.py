@@ -38,6 +38,7 @@ def same(f: Any, weights: np.ndarray) -> None:
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("weights", [SPARSE.data, DENSE], ids=["sparse", "dense"])
 @pytest.mark.parametrize("name", METHODS)
 def test_distances(name: str, weights: np.ndarray) -> None:

@@ -67,6 +67,7 @@ def check(f: Any, q: np.ndarray) -> None:
         np.testing.assert_allclose(s, (np.asarray(up) - down) / 2e-6, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("q", [ONE, MANY], ids=["one", "many"])
 def test_values_and_slopes(name: str, q: np.ndarray) -> None:
