@@ -36,7 +36,11 @@ def others(x: np.ndarray) -> np.ndarray:
             return np.asarray(rng.choice(EDGES, x.shape)).astype(x.dtype)
         if x.dtype.kind == "c":
             return np.asarray(rng.choice(EDGES, x.shape) + 1j * rng.choice(EDGES, x.shape)).astype(x.dtype)
-        return np.asarray(rng.permutation(x.ravel()).reshape(x.shape))
+        if x.dtype.kind == "b":
+            return ~x
+        return np.asarray(
+            rng.integers(-4 if x.dtype.kind == "i" else 0, 9, x.shape), x.dtype
+        )  # also bad indices
 
 
 def problem(seed: int, size: int) -> str:
