@@ -108,6 +108,12 @@ SINGULAR = {
         1.5,
         2 * (0.3**0.5 + 0.7**0.5),
     ),
+    "both ends": (lambda p: si.quad(lambda x: p / np.sqrt(x * (1 - x)), 0, 1)[0], 1.5, np.pi),
+    "infinite": (
+        lambda p: si.quad(lambda x: np.exp(-p * x) / np.sqrt(x), 0, np.inf)[0],
+        1.0,
+        -(np.pi**0.5) / 2,
+    ),
 }
 
 
@@ -119,6 +125,18 @@ def test_singularities_are_extrapolated(name: str) -> None:
     np.testing.assert_allclose(tj.jit(tj.grad(f))(p), slope, rtol=1e-7)
 
 
+def test_sums_are_extrapolated_along_the_way() -> None:
+    """As in QUADPACK, with room for few intervals; the error is an upper bound that is small."""
+    for f, exact in (
+        (lambda x: 1 / np.sqrt(x), 2.0),
+        (lambda x: np.log(x), -1.0),
+        (lambda x: np.log(x) ** 2, 2.0),
+        (lambda x: np.abs(x - 0.3) ** -0.5, 2 * (0.3**0.5 + 0.7**0.5)),
+    ):
+        value, error = tj.jit(lambda k, f=f: si.quad(lambda x: k * f(x), 0, 1, limit=30), fallback=False)(1.0)
+        assert abs(value - exact) <= max(error, 1e-13) <= 1.5e-8 * abs(exact)
+
+
 def test_what_does_not_converge_is_pythons() -> None:
     for f in (
         lambda k: si.quad(lambda x: k / x, 0.0, 1.0)[0],
@@ -126,9 +144,9 @@ def test_what_does_not_converge_is_pythons() -> None:
     ):
         with pytest.raises(SolverFailedError, match="intervals"):
             tj.grad(f)(2.0)
-    both_ends = lambda k: si.quad(lambda x: k / np.sqrt(x * (1 - x)), 0, 1)[0]
-    with tj.config.override(fallback=True):
-        assert tj.jit(both_ends)(2.0) == both_ends(2.0)
+    diverges = lambda k: si.quad(lambda x: k / x, 0, 1)[0]
+    with tj.config.override(fallback=True), pytest.warns(si.IntegrationWarning):
+        assert tj.jit(diverges)(2.0) == diverges(2.0)
 
 
 def test_options_without_a_traced_form() -> None:

@@ -2,5 +2,6 @@
 
 `ode` solves a `problem` by a method: `runge_kutta`, or `radau` and `bdf`, which are `implicit`. `recording` has events
 and all steps, `pieces` and `dense` the polynomials between them, `results` what is given back. `quadrature` integrates
-by the rules of `gauss_kronrod`; `vectorized/` has what takes many points at once.
+by the rules of `gauss_kronrod` in intervals that are `adaptive`, with `extrapolation`; `vectorized/` has what takes
+many points at once.
 """

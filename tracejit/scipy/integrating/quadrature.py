@@ -1,17 +1,11 @@
-"""Integrals of functions by adaptive Gauss-Kronrod rules, as native loops.
-
-The algorithm is QUADPACK's QAG (Piessens et al. 1983): the interval with the largest error is halved until the sum of
-the errors is small enough, with 21 points in finite intervals and 15 in infinite ones, and QUADPACK's estimate of the
-error of a rule. Where there is no room for more intervals, as at a singularity, the sums so far are extrapolated by
-Wynn's epsilon algorithm (1956), as QAGS does along the way. Derivatives, by the limits too, are those of the sum over
-the points that were chosen.
-"""
+"""SciPy's names for integrals of functions (`adaptive`), for any limits, with 21 points in finite intervals and 15 in
+infinite ones, as QUADPACK has them."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,146 +14,13 @@ from tracejit import numpy as tnp
 from tracejit.errors import SolverFailedError, SolverOptionError
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import fail_if
-from tracejit.ops.elementwise import compare
-from tracejit.scipy.integrating.gauss_kronrod import RULE15, RULE21, Rule
+from tracejit.scipy.integrating.adaptive import How, Integrand, adaptive
+from tracejit.scipy.integrating.gauss_kronrod import RULE15, RULE21
 from tracejit.scipy.solving import scalar
 from tracejit.tracing import Box, box, call_user, to_raw
 
-Integrand = Callable[[Any], tuple[Any, Any]]
-_EPS = float(np.finfo(float).eps)
 #: Intervals that there is room for, at most.
 MOST = 500
-#: How many sums are extrapolated, from how much further ahead they are once more, and where they end at the latest:
-#: points that are nearer to the end of an interval are too near for the distance of numbers.
-_LAST, _MORE, _DEEPEST = 21, 4, 42
-
-
-class How(NamedTuple):
-    """The tolerances, how many intervals there is room for, and whether sums are extrapolated where that ends."""
-
-    epsabs: Any
-    epsrel: Any
-    limit: int
-    extrapolates: bool
-
-
-def _apply(rule: Rule, g: Integrand, low: Any, width: Any) -> tuple[Any, Any, Any]:
-    """The integral of `g` over an interval, its error by QUADPACK's estimate, and the largest error of `g` itself."""
-    half = 0.5 * width
-
-    def at(carry: Any, node: Any) -> Any:
-        return carry, g(low + half * (1 + node))
-
-    _, (values, inner) = lax.scan(at, None, rule.nodes)
-    value = half * tnp.tensordot(rule.kronrod, values, 1)
-    v = lax.stop_gradient(values)
-    h = lax.stop_gradient(half)
-    mean = 0.5 * tnp.tensordot(rule.kronrod, v, 1)
-    error = _norm(h * tnp.tensordot(rule.kronrod - rule.gauss, v, 1))
-    size = h * tnp.dot(rule.kronrod, _norms(v))
-    spread = h * tnp.dot(rule.kronrod, _norms(v - mean))
-    safe = tnp.where(spread > 0, spread, 1.0)
-    scaled = spread * tnp.minimum(1.0, (200 * error / safe) ** 1.5)
-    error = tnp.where((spread > 0) & (error > 0), scaled, error)
-    error = tnp.where(size > np.finfo(float).tiny / (50 * _EPS), tnp.maximum(50 * _EPS * size, error), error)
-    return value, error, tnp.max(inner)
-
-
-def _norms(v: Any) -> Any:
-    """The size of each row."""
-    return tnp.abs(v) if v.ndim == 1 else tnp.sqrt((v * v).reshape(v.shape[0], -1).sum(axis=1))
-
-
-def _norm(v: Any) -> Any:
-    return tnp.abs(v) if v.ndim == 0 else tnp.sqrt(tnp.sum(v * v))
-
-
-def adaptive(g: Integrand, rule: Rule, edges: Sequence[Any], how: How) -> tuple[Any, Any, Any]:
-    """The integral of `g` from the first of `edges` to the last, the estimate of its error, and the largest error of
-    `g`.
-
-    `g(t)` gives a value and its error. Where more than `limit` intervals would be needed, and extrapolation is not
-    asked for or not good enough, the program fails."""
-    epsabs, epsrel, limit, extrapolates = how
-    pairs = (
-        tnp.stack([tnp.asarray(e) for e in edges[:-1]]),
-        tnp.diff(tnp.stack([tnp.asarray(e) for e in edges])),
-    )
-    first = lax.scan(lambda c, p: (c, _apply(rule, g, *p)), None, pairs)[1]
-    count = len(edges) - 1
-    room = max(limit, count)
-
-    def held(x: Any) -> Any:
-        return tnp.concatenate([x, tnp.zeros((room - count, *x.shape[1:]), x.dtype)]) if room > count else x
-
-    sums = held(tnp.cumsum(first[0], axis=0)) if extrapolates else None
-    state = (*map(held, (*pairs, first[0], first[1])), tnp.max(first[2]), np.int64(count), sums)
-
-    def bound(total: Any) -> Any:
-        return tnp.maximum(epsabs, epsrel * _norm(lax.stop_gradient(total)))
-
-    def going(s: Any) -> Any:
-        _, _, values, errors, _, n, _ = s
-        return (tnp.sum(errors) > bound(values.sum(axis=0))) & (n < room)
-
-    def halve(s: Any) -> Any:
-        low, width, values, errors, inner, n, sums = s
-        worst = tnp.argmax(errors)
-        half = 0.5 * width[worst]
-        starts = tnp.stack([low[worst], low[worst] + half])
-        _, (v, e, i) = lax.scan(lambda c, t: (c, _apply(rule, g, t, half)), None, starts)
-        low = _put(low, starts[1], n)
-        width = _put(_put(width, half, worst), half, n)
-        values = _put(_put(values, v[0], worst), v[1], n)
-        errors = _put(_put(errors, e[0], worst), e[1], n)
-        sums = sums if sums is None else _put(sums, values.sum(axis=0), n)
-        return low, width, values, errors, tnp.maximum(inner, tnp.max(i)), n + 1, sums
-
-    _, _, values, errors, inner, n, sums = lax.while_loop(going, halve, state) if room > count else state
-    total, error = values.sum(axis=0), tnp.sum(errors)
-    small = error <= bound(total)
-    if sums is not None and room - count >= _LAST + _MORE:
-        given = sums, tnp.minimum(n, _DEEPEST)
-        total, error = lax.cond(small, lambda _: (total, error), lambda a: _limit_of(*a), given)
-        small = tnp.isfinite(error) & (error <= bound(tnp.where(tnp.isfinite(error), total, 0.0)))
-    fail_if(
-        compare.eq(to_raw(small), np.False_),
-        SolverFailedError,
-        "The integral does not converge in `limit` intervals.",
-    )
-    return total, error, inner
-
-
-def _limit_of(sums: Any, n: Any) -> tuple[Any, Any]:
-    """The limit of the first `n` sums, by two parts of them that must agree, and how far they do."""
-    starts = n - _LAST - np.array([0, _MORE])
-    limits, moved = zip(
-        *[_extrapolated(lax.dynamic_slice(sums, (s,), (_LAST,))) for s in starts], strict=True
-    )
-    error = tnp.maximum(tnp.maximum(*moved), tnp.abs(lax.stop_gradient(limits[0] - limits[1])))
-    return limits[0], tnp.where(starts[1] >= 0, error, np.inf)
-
-
-def _extrapolated(sums: Any) -> tuple[Any, Any]:
-    """The limit of a sequence by the epsilon algorithm, from the even column whose end moved least, and by how much."""
-    before, column = tnp.zeros(sums.shape[0] + 1), sums
-    ends = [column[-1]]
-    tiny = float(np.finfo(float).tiny) ** 0.5
-    while column.shape[0] > 2:
-        for _ in range(2):
-            gap = column[1:] - column[:-1]
-            before, column = column, before[1:-1] + 1 / tnp.where(tnp.abs(gap) > tiny, gap, tiny)
-        ends.append(column[-1])
-    ends = tnp.stack(ends)
-    moved = lax.stop_gradient(tnp.abs(ends[1:] - ends[:-1]))
-    moved = moved[1:] + moved[:-1]
-    moved = tnp.where(tnp.isfinite(moved), moved, np.inf)
-    best = tnp.argmin(moved)
-    return ends[best + 2], tnp.maximum(moved[best], 10 * _EPS * tnp.abs(lax.stop_gradient(ends[best + 2])))
-
-
-def _put(x: Any, value: Any, at: Any) -> Any:
-    return lax.dynamic_update_index_in_dim(x, value, at, 0)
 
 
 # ---------------------------------------------------------------- limits

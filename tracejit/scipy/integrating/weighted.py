@@ -23,7 +23,8 @@ from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.building import helpers
 from tracejit.scipy import solving
-from tracejit.scipy.integrating.quadrature import MOST, How, integral, numbers, of_numbers
+from tracejit.scipy.integrating.adaptive import How
+from tracejit.scipy.integrating.quadrature import MOST, integral, numbers, of_numbers
 from tracejit.tracing import box, call_user, to_raw, wrap
 
 _F64 = np.dtype(float)

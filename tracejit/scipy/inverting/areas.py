@@ -7,7 +7,8 @@ from typing import Any
 
 from tracejit import lax
 from tracejit import numpy as tnp
-from tracejit.scipy.integrating.quadrature import How, integral
+from tracejit.scipy.integrating.adaptive import How
+from tracejit.scipy.integrating.quadrature import integral
 
 #: SciPy's `quad`, as it is called for distributions.
 _HOW = How(1.49e-8, 1.49e-8, 50, True)

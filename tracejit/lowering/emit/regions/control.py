@@ -13,8 +13,9 @@ from tracejit.ir.kernel import Pointwise
 from tracejit.lowering.emit.regions.carries import Carries, target_of, value_of
 from tracejit.lowering.emit.regions.rowblocks import place_rows
 from tracejit.lowering.emit.regions.tape import Tape
-from tracejit.lowering.loops.nodes import I64, Block, While
+from tracejit.lowering.loops.nodes import I64, Block, Comment, For, Inst, Slot, Store, While
 from tracejit.lowering.loops.ranges import hull
+from tracejit.lowering.loops.uses import is_check
 from tracejit.lowering.notes import Notes, room, type_of
 from tracejit.lowering.plan.access import Scalar, Slice, Stored
 from tracejit.lowering.plan.context import loops
@@ -97,6 +98,10 @@ def _step(body: Body, inner: Jaxpr, values: dict[Var, Any], carries: Carries, ro
     carries.set(scalars)
 
 
+#: Instructions of an iteration that are taken for several at once: more would not stay in registers.
+_MOST_VECTOR = 100
+
+
 class _loop:
     """A For loop whose invariant code may leave it, as a context with its body as the current home."""
 
@@ -112,6 +117,30 @@ class _loop:
     def __exit__(self, *exc: Any) -> None:
         self.ctx.body = self.outer
         self.manager.__exit__(*exc)
+        node = self.ctx.k.block.stmts[-1]
+        node.vector = node.independent and _is_of_elements(node)
+
+
+def _is_of_elements(node: For) -> bool:
+    """Whether the iterations of a loop are elements, as those of a nest are: they compute numbers, and store them at
+    the place of the iteration."""
+    made = {s.out: s for s in node.body.stmts if isinstance(s, Inst)}
+    stores = [s for s in node.body.stmts if isinstance(s, Store)]
+    if not stores or any(is_check(s) or isinstance(s.attr, Slot) for s in made.values()):
+        return False
+    if len(made) > _MOST_VECTOR or any(not isinstance(s, (Inst, Store, Comment)) for s in node.body.stmts):
+        return False
+    written = {s.buffer for s in stores}
+    apart = all(_is_place(s.index, node.var, made) for s in stores)
+    return apart and not any(s.op == "load" and s.attr in written for s in made.values())
+
+
+def _is_place(index: Any, var: Any, made: dict[Any, Inst]) -> bool:
+    """Whether an index is that of the iteration, or so many places further on."""
+    s = made.get(index)
+    return index is var or (
+        s is not None and s.op == "iadd" and var in s.args and not any(a in made for a in s.args)
+    )
 
 
 def _slice(body: Body, source: Any, var: Var, i: Any) -> Any:
