@@ -30,9 +30,11 @@ def test_what_the_filters_hold_back_is_no_reason() -> None:
         assert np.isnan(f(1.0))
 
 
-def test_without_fallback_it_is_given_when_tracing_is_over() -> None:
-    with pytest.warns(RuntimeWarning, match="Mean of empty slice"), np.errstate(all="ignore"):
-        tj.jit(lambda x: x * np.mean([]), fallback=False)(1.0)
+def test_without_fallback_it_is_given_at_each_call() -> None:
+    f = tj.jit(lambda x: x * np.median([]), fallback=False)
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="Mean of empty slice"), np.errstate(all="ignore"):
+            f(1.0)
 
 
 def test_other_threads_warn_as_ever() -> None:
@@ -96,6 +98,41 @@ def without_dimensions_left(x: Any) -> Any:
     return np.mean(x[:0]), np.nanmean(x[:0]), np.var(x[:1], ddof=1)
 
 
+def by_methods(x: Any) -> Any:
+    y = x[:0]
+    return (
+        y.mean(),
+        y.var(axis=0),
+        x[:1].std(ddof=1),
+        np.std(x[:1], ddof=1),
+        np.nanstd(y),
+        x.mean(where=False),
+    )
+
+
+def in_branches_and_loops(x: Any) -> Any:
+    s = x[0] * 0
+    if x[0] > 0:
+        s = s + x[:0].mean()
+    for i in range(x.shape[0]):
+        if x[i] > 1:
+            s = s + x[:0].mean()
+    return s
+
+
+def masks_and_no_output(x: Any) -> Any:
+    return (
+        np.sqrt(x * x, where=x > 1),
+        np.add(x, 1.0, out=None, where=x > 1),
+        np.add(x, 1.0, None, where=False),
+    )
+
+
+def of_other_functions(x: Any) -> Any:
+    s = np.median(x[:0]) + np.average(x[:0])
+    return s + x[:0].mean() if x[0] > 0 else s
+
+
 def _warned(f: Any, xs: Any, action: Any) -> list[Any]:
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter(action)
@@ -110,8 +147,29 @@ def _warned(f: Any, xs: Any, action: Any) -> list[Any]:
 
 @pytest.mark.parametrize("action", ["always", "default", "once", "module", "ignore"])
 @pytest.mark.parametrize(
-    "f", [in_a_row, in_a_loop, twice_the_same_line, among_what_it_warns_itself, without_dimensions_left]
+    "f",
+    [
+        *(in_a_row, in_a_loop, twice_the_same_line, among_what_it_warns_itself, without_dimensions_left),
+        *(by_methods, in_branches_and_loops, masks_and_no_output),
+    ],
 )
 def test_the_same_warnings_at_the_same_lines(f: Any, action: Any) -> None:
     xs = [np.arange(N) + k for k in (0.5, 1.5, -4.0)]
     assert _warned(tj.jit(f, fallback=False), xs, action) == _warned(f, xs, action)
+
+
+def test_functions_of_numpys_that_warn_by_others() -> None:
+    """Where Python may not do the call, the user's line is named."""
+    xs = [np.arange(N) + k for k in (0.5, -4.0, 1.5)]
+    told = _warned(of_other_functions, xs, "always")
+    assert _warned(tj.jit(of_other_functions, fallback=True), xs, "always")[1:] == told[1:]
+    short = [[w[:2] for w in call] for call in told]
+    assert [[w[:2] for w in c] for c in _warned(tj.jit(of_other_functions), xs, "always")] == short
+
+
+def test_a_fit_that_is_poorly_conditioned_is_warned_of() -> None:
+    f = tj.jit(lambda x, y: np.polyfit(x, y, 2), fallback=True)
+    x = np.arange(4.0)
+    assert np.allclose(f(x, x**2), [1, 0, 0])
+    with pytest.warns(np.exceptions.RankWarning):
+        f(x[:2], x[:2])

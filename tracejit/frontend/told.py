@@ -28,9 +28,11 @@ _NUMERIC = ("divide by zero", "overflow", "underflow", "invalid value")
 
 
 class Told:
-    """Keeps back what one thread warns in a `with` block, as far as the user's filters let it through."""
+    """Keeps back what one thread warns in a `with` block, as far as the user's filters let it through. `over`: Python
+    may do the call, which warns as from the very line; otherwise the program does as from the user's."""
 
-    def __init__(self) -> None:
+    def __init__(self, over: bool = True) -> None:
+        self.over = over
         self.kept: list[tuple[Any, ...]] = []
         self.active = False
         self.hook = self.show
@@ -64,7 +66,7 @@ class Told:
         if not here or ours:
             self.before(message, category, filename, line, file, text)
         else:
-            place = None if str(message).startswith(_NUMERIC) else _place(filename, line)
+            place = None if str(message).startswith(_NUMERIC) else _place(filename, line, self.over)
             if place is None or not _entered(message, category, line, *place):
                 self.kept.append((message, category, filename, line, file, text))
 
@@ -94,7 +96,7 @@ def kept_back(session: Run) -> Iterator[None]:
     if not session.guarded:
         yield
         return
-    told = Told()
+    told = Told(session.over)
     try:
         with told:
             yield
@@ -110,10 +112,11 @@ def kept_back(session: Run) -> Iterator[None]:
         told.give()
 
 
-def _place(filename: str, line: int) -> tuple[Place, dict[str, Any]] | None:
+def _place(filename: str, line: int, over: bool) -> tuple[Place, dict[str, Any]] | None:
     """The line of NumPy's or the user's that something was warned of, if NumPy would warn of it there at each call: the
-    user's code has called the very function that warns, of values that it knows. With the names of the module in
-    which Python has noted that it was shown."""
+    user's code has called the very function that warns, of values that it knows. Where another function of NumPy's has
+    called it, the user's line if Python is not `over` the program. With the names of the module in which Python has
+    noted that it was shown."""
     frame: types.FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename == warnings.__file__:
         frame = frame.f_back
@@ -130,7 +133,7 @@ def _place(filename: str, line: int) -> tuple[Place, dict[str, Any]] | None:
         return None if at is None else (at, at.names.of)
     is_first = frame.f_code.co_filename == filename and frame.f_lineno == line
     if not (found or is_first) or not _is_called_by_the_user(frame):
-        return None
+        return None if over else (users, users.names.of)
     return (users, frame.f_globals) if found is None else (found, found.names.of)
 
 
@@ -151,7 +154,9 @@ def _is_called_by_the_user(frame: types.FrameType) -> bool:
     function = frame.f_locals["function"]
     outer, above = frame, frame.f_back
     while above is not None and is_internal(above.f_code.co_filename):
-        outer, above = above, above.f_back
+        if above.f_code.co_name != "method":  # which calls the function of that name
+            outer = above
+        above = above.f_back
     return outer.f_code.co_name == "call" and outer.f_locals.get("np_function") is function
 
 

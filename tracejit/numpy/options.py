@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
+import types
+import warnings
 from typing import Any
 
 import numpy as np
 
+from tracejit.errors import ArgumentError
 from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
+from tracejit.numpy.operands import convert
+from tracejit.tracing import Box
 
 _NOTHING: Any = np.empty(0)
 _THREE: Any = np.arange(3)
+
+
+def _without_output() -> list[str]:
+    """What NumPy (since 2.4) warns of where a ufunc has `where` and no `out`."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        np.positive(_THREE, where=_THREE > 3)
+    return [str(w.message) for w in told]
+
+
+NO_OUTPUT = _without_output()
 _ORDERS = frozenset({"C", "F", "A", "K"})
 _MODES = {4: "raise", 1: "wrap", 2: "clip"}
 
@@ -61,18 +80,48 @@ def keeps(keepdims: Any, strict: bool = True) -> bool:
     return bool(operator.index(keepdims)) if strict else bool(keepdims)
 
 
+def freedom(ddof: Any, correction: Any) -> Any:
+    """`ddof`, or `correction`, which is another name for it. Raises ArgumentError as NumPy does if both are given."""
+    if correction is None or correction is np._NoValue:  # type: ignore[attr-defined]
+        return ddof
+    if ddof != 0:
+        raise ArgumentError(name="var", problem="ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def initial_of(x: Any, dtype: np.dtype) -> Any:
+    """What a reduction starts from, as `dtype`. Raises ArgumentError as NumPy does for what has dimensions."""
+    if isinstance(x, (list, tuple)) or (x.aval.shape if type(x) is Box else np.ndim(x)):
+        raise ArgumentError(name="reduce", problem="setting an array element with a sequence.")
+    return convert(x, dtype)
+
+
 def let_numpy_warn(
     function: Any, x: Any, axes: tuple[int, ...], where: Any, most: Any, **options: Any
 ) -> None:
-    """Have `function` of NumPy warn of too few elements, `most` of them, along the reduced axes of a raw value."""
-    shape, n = aval_of(x).shape, 1
-    if where is not True or type(most) is not int or not all(type(d) is int for d in shape):
+    """Have `function` of NumPy warn of too few elements, `most` of them, along the reduced axes of a raw value: it, or
+    the method of arrays, if that is what the user has called."""
+    shape = aval_of(x).shape
+    known = where is True or not (type(where) is Box or isinstance(where, Value))
+    if not known or type(most) is not int or not all(type(d) is int for d in shape):
         return
-    for axis in axes:
-        n *= shape[axis]  # type: ignore[operator]
+    n = math.prod(shape[axis] for axis in axes)  # type: ignore[misc]
+    if where is not True and n > most:
+        counts = np.broadcast_to(where, shape).sum(axes)  # type: ignore[arg-type]
+        n = counts.min() if counts.size else n
     if n <= most:
+        options |= {} if where is True else {"where": where}
+        called = getattr(np.ndarray, function.__name__) if _is_method() else function
         with np.errstate(all="ignore"):
-            function(np.broadcast_to(np.zeros((), aval_of(x).dtype), shape), axis=axes, **options)  # type: ignore[arg-type]
+            called(np.broadcast_to(np.zeros((), aval_of(x).dtype), shape), axis=axes, **options)  # type: ignore[arg-type]
+
+
+def _is_method() -> bool:
+    """Whether the innermost function of `numpy.dispatch` is at work for a method of an array."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and "np_function" not in frame.f_locals:
+        frame = frame.f_back
+    return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_name == "method"
 
 
 def mode_of(mode: Any) -> str:

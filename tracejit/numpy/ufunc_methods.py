@@ -29,7 +29,7 @@ from tracejit.numpy.operands import (
     shape_of,
     store,
 )
-from tracejit.numpy.options import keeps
+from tracejit.numpy.options import initial_of, keeps
 from tracejit.tracing import Box, wrap
 
 _NO_VALUE = np._NoValue  # type: ignore[attr-defined]
@@ -146,7 +146,7 @@ def _leading(x: Any, axes: tuple[int, ...]) -> Any:
 def _start(ufunc: Any, initial: Any, accumulator: np.dtype, needed: bool) -> Any:
     """What the fold starts from: `initial`, or the identity where it is needed; None for the first element."""
     if _given(initial):
-        return convert(initial, accumulator)
+        return initial_of(initial, accumulator)
     identity = ufunc.np.identity
     if not needed and initial is not _NO_VALUE:
         return None

@@ -32,9 +32,9 @@ from tracejit.numpy.operands import (
     shape_of,
     store,
 )
-from tracejit.numpy.options import order_of
+from tracejit.numpy.options import NO_OUTPUT, order_of
 from tracejit.numpy.times import arithmetic
-from tracejit.tracing import NUMPYS, ROOTS, STATE, Box, wrap
+from tracejit.tracing import NUMPYS, ROOTS, STATE, Box, caller, wrap
 
 #: What NumPy may be given at once where nothing is traced.
 _PLAIN = frozenset((np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, complex, bool))
@@ -111,7 +111,7 @@ class Ufunc:
     def traced(
         self,
         *args: Any,
-        out: Any = None,
+        out: Any = np._NoValue,  # type: ignore[attr-defined]
         where: Any = True,
         dtype: Any = None,
         casting: str = "same_kind",
@@ -121,12 +121,17 @@ class Ufunc:
     ) -> Any:
         """The call with options, as NumPy's ufuncs take them (`subok` changes nothing here)."""
         order_of(order)
+        named = out is not np._NoValue  # type: ignore[attr-defined]
         if len(args) > self.nin:
-            if out is not None or len(args) > self.nin + self.nout:
+            if named or len(args) > self.nin + self.nout:
                 raise ArgumentTypeError(name=self.__name__, problem="got `out` twice, or too many operands")
             args, out = args[: self.nin], args[self.nin :]
         if len(args) < self.nin:
             raise ArgumentTypeError(name=self.__name__, problem=f"takes {self.nin} operands, not {len(args)}")
+        out = out if named or type(out) is tuple else None
+        if where is not True and not named and (out is None or not any(x is not None for x in out)):
+            for message in NO_OUTPUT:
+                caller.warn(message, UserWarning)
         results = self.apply(args, dtype if signature is None else signature, casting)
         results = results if self.nout > 1 else (results,)
         outs = (None,) * self.nout if out is None else out if type(out) is tuple else (out,)

@@ -134,7 +134,7 @@ class _Maker:
         self.captured = [np.array(native.operand(c), order="K", copy=True) for c in consts]
         layouts = [native.c_strides(a.shape) if a.is_static else None for a in call.avals()]
         strides = (*(native.element_strides(a) for a in self.captured), *layouts)
-        self.compiled = program.machine(strides)
+        self.compiled = program.without_warnings().machine(strides)
         self._refuse(_unfit_code(self.compiled))
         self.in_order: set[int] = (
             set()

@@ -37,7 +37,7 @@ class Frozen:
         self._refuse(_unfit(program))
         captured = [native.operand(c) for c in consts]
         strides = (*(native.element_strides(a) for a in captured), *layouts)
-        self.compiled = program.machine(strides)
+        self.compiled = program.without_warnings().machine(strides)
         self._refuse(_unfit_code(self.compiled))
         copied = [n for n in program.written if n < len(consts) and captured[n] is not consts[n]]
         if copied:

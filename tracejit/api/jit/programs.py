@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -227,6 +228,12 @@ class Program:
         if self.backend == "llvm" and self.device is None:
             return self.compiled(strides)
         return native.Compiled(self.jaxpr, strides, self._aliases(), self.fastmath)
+
+    def without_warnings(self) -> Program:
+        """The program without the warnings of libraries, which neither files nor C have."""
+        made = copy.copy(self)
+        made.jaxpr, made.machine_code = warned.silent(self.jaxpr), {}
+        return made if self.warns else self
 
     def _compile(self, strides: Any, key: Any) -> native.Compiled:
         """Raises CompileBudgetError, whose `program_rest` puts the machine code into its place."""

@@ -17,7 +17,7 @@ import numpy as np
 from tracejit.control.callbacks.ops import debug_callback_op, io_callback_op
 from tracejit.errors import refusals
 from tracejit.ir.avals import Aval
-from tracejit.ir.jaxpr import JOURNAL, Jaxpr, sub_jaxprs
+from tracejit.ir.jaxpr import JOURNAL, Jaxpr, effects_of, sub_jaxprs
 from tracejit.tracing import bind, is_tracing, untraced
 
 
@@ -189,6 +189,26 @@ def entries(jaxpr: Jaxpr) -> Iterator[Any]:
                 yield from entries(sub)
             if not inner:
                 yield eqn.params["callback"]
+
+
+def without(jaxpr: Jaxpr, gone: Callable[[Any], bool]) -> Jaxpr:
+    """A program without the entries that are `gone`."""
+    if JOURNAL not in jaxpr.effects:
+        return jaxpr
+    eqns = []
+    for eqn in jaxpr.eqns:
+        if JOURNAL in eqn.effects and any(True for _ in sub_jaxprs(eqn.params)):
+            params = {k: _without(p, gone) for k, p in eqn.params.items()}
+            eqns.append(eqn.replace(params=params, effects=effects_of(eqn.op, params)))
+        elif JOURNAL not in eqn.effects or not gone(eqn.params["callback"]):
+            eqns.append(eqn)
+    return Jaxpr(jaxpr.invars, tuple(eqns), jaxpr.outs, jaxpr.name)
+
+
+def _without(p: Any, gone: Callable[[Any], bool]) -> Any:
+    if isinstance(p, tuple) and any(isinstance(q, Jaxpr) for q in p):
+        return tuple([_without(q, gone) for q in p])
+    return without(p, gone) if isinstance(p, Jaxpr) else p
 
 
 def may_raise(callback: Any) -> Iterable[type[BaseException]]:

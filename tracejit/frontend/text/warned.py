@@ -35,6 +35,7 @@ class Warned(NamedTuple):
     level: int
     places: tuple[Place, ...]
     filters: tuple[Filter, ...]
+    of_library: bool = False
 
     def __call__(self, message: Any) -> None:
         if not self.filters:
@@ -80,12 +81,12 @@ def of_library(message: str, category: type[Warning]) -> None:
         warnings.warn(message, category, stacklevel=_users_level())
         return
     places = here()
-    enter("warn", Warned(category, 1, places, _filters()), [(Known(message), ())], places=places)
+    enter("warn", Warned(category, 1, places, _filters(), True), [(Known(message), ())], places=places)
 
 
 def of_library_at(message: str, category: type[Warning], place: Place) -> None:
     """A warning that NumPy has given at `place` while a program is recorded, which is to give it there."""
-    enter("warn", Warned(category, 1, (place,), _filters()), [(Known(message), ())], places=(place,))
+    enter("warn", Warned(category, 1, (place,), _filters(), True), [(Known(message), ())], places=(place,))
 
 
 def _filters() -> tuple[Filter, ...]:
@@ -185,6 +186,13 @@ def _made(category: type[Warning], *args: Any) -> Warning:
 def warns(jaxpr: Jaxpr) -> bool:
     """Whether a program may warn."""
     return any(isinstance(getattr(e, "act", None), Warned) for e in journal.entries(jaxpr))
+
+
+def silent(jaxpr: Jaxpr) -> Jaxpr:
+    """A program without the warnings that libraries would give."""
+    return journal.without(
+        jaxpr, lambda e: isinstance(act := getattr(e, "act", None), Warned) and act.of_library
+    )
 
 
 def are_errors() -> bool:

@@ -39,6 +39,8 @@ _OTHERS = frozenset("FfAa")
 
 def _method(function: Any) -> Any:
     def method(x: Box, *args: Any, **kwargs: Any) -> Any:
+        if "correction" in kwargs:  # which only the functions have
+            raise TypeError(f"_{function.__name__}() got an unexpected keyword argument 'correction'")
         return NUMPY_TO_TRACEJIT[function](x, *args, **kwargs)
 
     method.__name__ = function.__name__

@@ -289,6 +289,10 @@ def _subscripts(text: str, ranks: list[int]) -> tuple[list[str], str]:
     ins = left.split(",")
     if len(ins) != len(ranks):
         raise ArgumentError(name="einsum", problem=f"{len(ranks)} operands for the subscripts {text!r}")
+    letters = [s.replace("...", "", 1) for s in (*ins, right)]
+    if not all(s.isascii() and (s.isalpha() or not s) for s in letters):
+        problem = f"the subscripts {text!r} have more than letters and an ellipsis for each operand"
+        raise ArgumentError(name="einsum", problem=problem)
     extra = [r - len(s.replace("...", "")) for s, r in zip(ins, ranks, strict=True)]
     if any(e < 0 or (e and "..." not in s) for s, e in zip(ins, extra, strict=True)):
         raise ArgumentError(

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
+from tracejit.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ConcreteValueError,
+    IndexOutOfRangeError,
+    ShapeError,
+)
 from tracejit.ir.avals import aval_of
 from tracejit.numpy import lengths
 from tracejit.numpy.boxes import extents, numbers, rows
@@ -145,11 +151,23 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 @implements(np.block, "block")
 def block(arrays: Any) -> Any:
     """Nested lists of blocks joined from the innermost outwards."""
-    depth, x = 0, arrays
-    while isinstance(x, list):
-        depth, x = depth + 1, x[0]
+    depth = _depth(arrays, "arrays")
     ndim = max(depth, *(rank(leaf) for leaf in _leaves(arrays)))
     return indexed_copy(raw(_blocks(arrays, depth, ndim, 0)))
+
+
+def _depth(x: Any, name: str) -> int:
+    """How many lists there are around each block. Raises as NumPy does if some are in more than others."""
+    if isinstance(x, tuple):
+        problem = f"{name} is a tuple. Only lists can be used to arrange blocks"
+        raise ArgumentTypeError(name="block", problem=problem)
+    if not isinstance(x, list):
+        return 0
+    depths = {_depth(y, f"{name}[{n}]") for n, y in enumerate(x)}
+    if len(depths) != 1:
+        problem = "list depths are mismatched" if depths else f"List at {name} cannot be empty"
+        raise ArgumentError(name="block", problem=problem)
+    return 1 + depths.pop()
 
 
 def _leaves(x: Any) -> list[Any]:

@@ -236,6 +236,7 @@ def polyfit(
     c = (c.T / scale).T
     if full:
         return c, residuals, rank, s, rcond
+    pythons_unless_any(raw(rank == order), "NumPy's warning of a fit that is poorly conditioned")
     if not cov:
         return c
     scaled = left / scale

@@ -26,7 +26,7 @@ from tracejit.numpy.functions.statistics.reductions import (
     var,
 )
 from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
-from tracejit.numpy.options import let_numpy_warn
+from tracejit.numpy.options import freedom, let_numpy_warn
 from tracejit.tracing import wrap
 
 
@@ -70,16 +70,16 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = Fals
     return mean(x, axis, dtype, keepdims=keepdims, where=_both(ok, where))
 
 
-def _spread(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
+def _spread(name: str, of: Callable[..., Any], warns: Any) -> Callable[..., Any]:
     def function(
         a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, *, keepdims: Any = False, where: Any = True,
         mean: Any = None, correction: Any = None,
     ) -> Any:  # fmt: skip
         x, ok = without_nan(a, 0)
         ok = _both(ok, where)
-        ddof = ddof if correction is None or correction is np._NoValue else correction  # type: ignore[attr-defined]
+        ddof = freedom(ddof, correction)
         axes = reduced_axes(name, axis, len(shape_of(raw(x))))
-        let_numpy_warn(np.nanvar, raw(x), axes, where, ddof, ddof=ddof)
+        let_numpy_warn(warns, raw(x), axes, where, ddof, ddof=ddof)
         out = raw(of(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=ok, mean=mean))
         if ok is True:
             return wrap(out)
@@ -93,8 +93,8 @@ def _spread(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-nanvar = implements(np.nanvar, "nanvar")(_spread("nanvar", var))
-nanstd = implements(np.nanstd, "nanstd")(_spread("nanstd", std))
+nanvar = implements(np.nanvar, "nanvar")(_spread("nanvar", var, np.nanvar))
+nanstd = implements(np.nanstd, "nanstd")(_spread("nanstd", std, np.nanstd))
 
 
 def _nan_extremum(name: str, best: Any, least: bool) -> Callable[..., Any]:

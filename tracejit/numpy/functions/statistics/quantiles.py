@@ -222,7 +222,9 @@ def _of(
             raise ArgumentError(
                 name=name, problem=f"only method 'inverted_cdf' supports weights, not {method!r}"
             )
-        return _restore(_weighted(name, x, q, _row_weights(name, a, axes, weights), nan), after, keepdims)
+        out = _restore(_weighted(name, x, q, _row_weights(name, a, axes, weights), nan), after, keepdims)
+        out.scalar = False  # NumPy takes it from an array
+        return out
     if not nan:
         s, n, is_nan = _sorted(x)
         if type(n) is not int:  # which raises IndexError, as NumPy does

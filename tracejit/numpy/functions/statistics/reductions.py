@@ -16,7 +16,7 @@ from tracejit.numpy.boxes.masking.calls import or_warned, require_some, worst
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.elementwise import TABLE, truth
 from tracejit.numpy.operands import as_asked, cast, convert, dtype_of, elements, filled, raw, shape_of
-from tracejit.numpy.options import keeps, let_numpy_warn
+from tracejit.numpy.options import freedom, initial_of, keeps, let_numpy_warn
 from tracejit.tracing import Box, wrap
 
 Axes = tuple[int, ...]
@@ -112,7 +112,7 @@ def _total(name: str, op: Callable[..., Any], neutral: int, merge: str) -> Calla
         x = mask_with(x, where, neutral)
         out = keep(op(x, axes=axes) if axes else x, axes, keepdims)
         if initial is not None and initial is not np._NoValue:  # type: ignore[attr-defined]
-            out = TABLE[merge](out, convert(initial, dtype_of(out)))
+            out = TABLE[merge](out, initial_of(initial, dtype_of(out)))
         return wrap(out)
 
     reduction.__name__ = name
@@ -149,7 +149,7 @@ def _extremum(name: str, op: Callable[..., Any], least: bool, merge: str) -> Cal
         )
         out = keep(out, axes, keepdims)
         if has_initial:
-            out = TABLE[merge](out, convert(initial, dtype_of(out)))
+            out = TABLE[merge](out, initial_of(initial, dtype_of(out)))
         return wrap(out)
 
     reduction.__name__ = name
@@ -251,14 +251,14 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, 
     return wrap(cast(_drop(mean_of(x, axes, where), axes, keepdims), d))
 
 
-def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any) -> Any:
+def _variance(fn: Any, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any) -> Any:
     x = raw(a)
     if dtype is not None and dtype_of(x).kind == "c" != dtypes.canonical(dtype).kind:
         raise UnsupportedFunctionError(name="numpy.var of complex numbers in a real dtype")
     x = as_asked(x, dtype, inexact_dtype(dtype_of(x)))
     shape = shape_of(x)
     axes = reduced_axes("var", axis, len(shape))
-    let_numpy_warn(np.var, x, axes, where, ddof, ddof=ddof)
+    let_numpy_warn(fn, x, axes, where, ddof, ddof=ddof)
     center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
     total = ops.reduce.reduce_sum(mask_with(squared(d), where, 0), axes=axes) if axes else squared(d)
@@ -284,7 +284,7 @@ def var(
     mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """The variance, divided by N - ddof."""
-    return wrap(_variance(a, axis, dtype, ddof if correction is None else correction, keepdims, where, mean))
+    return wrap(_variance(np.var, a, axis, dtype, freedom(ddof, correction), keepdims, where, mean))
 
 
 @implements(np.std, "std")
@@ -293,8 +293,8 @@ def std(
     mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """The standard deviation: the square root of `var`."""
-    ddof = ddof if correction is None else correction
-    return wrap(ops.transcendental.sqrt(_variance(a, axis, dtype, ddof, keepdims, where, mean)))
+    out = _variance(np.std, a, axis, dtype, freedom(ddof, correction), keepdims, where, mean)
+    return wrap(ops.transcendental.sqrt(out))
 
 
 @implements(np.average, "average")
