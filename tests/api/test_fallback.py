@@ -594,3 +594,26 @@ def test_an_error_inside_of_tracejit_is_called_that() -> None:
             f(4)
         found = fallback.Refusal.of(caught.value)
         assert found is not None and (fallback.INSIDE in str(found)) == fails
+
+
+def test_what_is_nested_too_deep_is_pythons() -> None:
+    def deep(x: Any) -> Any:
+        for _ in range(2000):
+            x = [x]
+        return x
+
+    def first(x: Any) -> Any:
+        while isinstance(x, list):
+            x = x[0]
+        return x
+
+    held = deep(2.0)
+    for f, x in (
+        (lambda x: x * first(held), 1.0),
+        (lambda x: first(x), held),
+        (lambda x: deep(x * 2.0), 1.0),
+    ):
+        with pytest.warns(FallbackWarning, match="nested deeper than"):
+            assert first(tj.jit(f, fallback=True)(x)) == 2.0
+        with pytest.raises(tj.errors.UnfollowedError, match="nested deeper than"):
+            tj.jit(f, fallback=False)(x)

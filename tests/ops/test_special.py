@@ -333,3 +333,19 @@ def test_series_and_quotients(count: int) -> None:
     np.testing.assert_allclose(building.series(x, coefficients), want, rtol=1e-14)
     y = np.array([1e-9, 0.3])
     np.testing.assert_array_equal(building.quotient(np.sin(y), y, np.full(2, 7.0)), [7.0, np.sin(0.3) / 0.3])
+
+
+def test_the_derivative_of_digamma_in_the_complex_plane() -> None:
+    z = np.array(
+        [1.5 + 0.5j, 0.1 + 0.1j, -3.3 + 2j, -3.3 - 0.01j, 10 + 300j, -10 - 300j, -20.5 + 1j, 100, -0.5]
+    )
+    with mp.workdps(30):
+        want = np.array([complex(mp.psi(1, mp.mpc(x))) for x in z])
+        second = np.array([complex(mp.psi(2, mp.mpc(x))) for x in z[:4]])
+
+    def slope(z: Any) -> Any:
+        return tj.jvp(sp.digamma, (z,), (np.ones_like(z),))[1]
+
+    for got in (slope(z), tj.jit(slope)(z)):
+        np.testing.assert_allclose(got, want, rtol=1e-13)
+    np.testing.assert_allclose(tj.jvp(slope, (z[:4],), (np.ones(4) + 0j,))[1], second, rtol=1e-12)

@@ -12,9 +12,13 @@ from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.tracer import trace_program
 from tracejit.api.jit.varying import Varying
+from tracejit.api.tracebacks import is_ours
+from tracejit.errors import UnfollowedError
 from tracejit.interpreters.jit import MISS
 from tracejit.timeline import SWITCH, Span, span
 from tracejit.tracing import is_tracing
+
+_DEPTH = "it is nested deeper than Python's stack, whose depth is set by `sys.setrecursionlimit`"
 
 
 def calls(general: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,9 +36,14 @@ def calls(general: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def trace(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
-    """`trace_program` as a span."""
-    with span("trace", name_of(call.fun)):
-        return trace_program(call, varying)
+    """`trace_program` as a span. Raises UnfollowedError where Python's stack is too short for it."""
+    try:
+        with span("trace", name_of(call.fun)):
+            return trace_program(call, varying)
+    except RecursionError as e:
+        if not is_ours(e):
+            raise
+        raise UnfollowedError(what=f"something in `{name_of(call.fun)}`", reason=_DEPTH) from e
 
 
 class Fast:

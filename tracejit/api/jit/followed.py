@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit import frontend, tree
+from tracejit.api.common import name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.errors import UnfollowedError
 
@@ -65,7 +66,11 @@ def take_apart(call: Any, followed: dict[int | str, Followed]) -> tuple[list[Any
                 reason = "it holds itself, or what it holds is nested too deep"
                 raise UnfollowedError(what=f"argument {call.argument_name(key)}", reason=reason) from None
             followed[key] = Followed(x)
+    try:
         return tree.flatten_ordered(_given(call, followed))
+    except RecursionError:
+        reason = "it is nested deeper than trees may be"
+        raise UnfollowedError(what=f"an argument of `{name_of(call.fun)}`", reason=reason) from None
 
 
 def _given(call: Any, followed: dict[int | str, Followed]) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from tracejit.ops.special.building import (
     special,
     times,
 )
+from tracejit.ops.special.trigamma import trigamma
 
 #: B(2j) / (2j)! for j = 1 … 12, of the Euler-Maclaurin formula.
 _BERNOULLI = (
@@ -64,7 +65,7 @@ digamma = extended(
         times(lambda ans, x: polygamma(1, x)),
         kernel=by_vecmath("digamma"),
     ),
-    of_complex("digamma", "the derivative of loggamma", "psi", no_derivative("digamma", "a complex operand")),
+    of_complex("digamma", "the derivative of loggamma", "psi", times(lambda ans, x: trigamma(x))),
 )
 
 

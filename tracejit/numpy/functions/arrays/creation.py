@@ -302,8 +302,8 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
 @creates(np.indices, "indices")
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Arrays of the indices along each axis."""
-    if type(dimensions) is Box and not dimensions.aval.shape:
-        iter(dimensions)  # raises
+    if type(dimensions) is not Box or not dimensions.aval.shape:
+        iter(dimensions)  # raises for a number
     shape = shape_arg(dimensions)
     d = dtypes.canonical(dtype)
     if sparse:
