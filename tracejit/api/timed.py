@@ -12,7 +12,7 @@ from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.tracer import trace_program
 from tracejit.api.jit.varying import Varying
-from tracejit.api.tracebacks import is_ours
+from tracejit.api.tracebacks import calls_itself
 from tracejit.errors import UnfollowedError
 from tracejit.interpreters.jit import MISS
 from tracejit.timeline import SWITCH, Span, span
@@ -41,7 +41,7 @@ def trace(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
         with span("trace", name_of(call.fun)):
             return trace_program(call, varying)
     except RecursionError as e:
-        if not is_ours(e):
+        if calls_itself(e):
             raise
         raise UnfollowedError(what=f"something in `{name_of(call.fun)}`", reason=_DEPTH) from e
 

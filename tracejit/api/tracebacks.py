@@ -24,9 +24,17 @@ def is_ours(error: BaseException) -> bool:
     frames = _frames(error.__traceback__)
     if not frames or not is_internal(frames[-1].tb_frame.f_code.co_filename):
         return False
-    if isinstance(error, RecursionError) and max(Counter(trail(error)).values(), default=0) >= _CALLS_ITSELF:
+    if calls_itself(error):
         return False  # what ends a function's calls of itself is not known while tracing
     return frames[-1].tb_frame.f_code.co_code[frames[-1].tb_lasti] not in _RAISING
+
+
+def calls_itself(error: BaseException) -> bool:
+    """Whether the user's functions call themselves until Python's stack ends."""
+    lines = Counter(
+        at for at in trail(error) if at[0] != "<string>"
+    )  # functions of dataclasses and their like
+    return isinstance(error, RecursionError) and max(lines.values(), default=0) >= _CALLS_ITSELF
 
 
 def trail(error: BaseException) -> tuple[tuple[str, int], ...]:
