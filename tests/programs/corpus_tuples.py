@@ -223,3 +223,26 @@ def a_tuple_that_two_steps_append() -> Any:
 @program
 def the_first_tuple_of_a_list_of_known_length() -> Any:
     return _filled("first"), CALLS, None
+
+
+@program
+def a_tuple_of_a_list_and_one_that_branches_choose() -> Any:
+    def f(a, x, t):
+        u, v = np.array([x, 2.0]), np.array([1.0, t])
+        p, r = (u, v), (v, v)
+        held, count = [p, p], 0
+        if t % 2 > 1:
+            r = a
+        elif x > 1:
+            held = [r, r]
+        for _ in range(100):
+            if held[1] is r:
+                count += 1
+                r = p
+            t -= 1
+        return count, r is p
+
+    def arg():
+        return np.ones(3) * 5, np.ones(3)
+
+    return f, [(arg(), 1.5, 9.0), (arg(), 0.5, 4.0), (arg(), 2.0, 12.0), (arg(), 2.0, 3.5)], None

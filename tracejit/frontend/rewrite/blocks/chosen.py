@@ -100,9 +100,10 @@ class Choices:
         return column, seen
 
     def is_seen(self, cell: Cell) -> bool:
-        """Whether something else than the cell refers to the container in it, or to one in that."""
+        """Whether something else than the cell refers to the container in it, or to one in that, or these may be one
+        of others."""
         xs = [] if get(cell) is UNBOUND else opened(cell.cell_contents, frozen=True)
-        return any(sys.getrefcount(x) > ONLY_LOCAL + 2 + self.tuples.has(x) for x in xs)
+        return any(self.options(x) or sys.getrefcount(x) > ONLY_LOCAL + 2 + self.tuples.has(x) for x in xs)
 
     def note(self, x: Any, options: Iterable[Option]) -> None:
         """Let `x` be one of `options`, or itself."""
@@ -113,7 +114,7 @@ class Choices:
         """`x` may also be `y`, of the same structure, where the raw `flag` holds."""
         for a, b in zip(opened(x, frozen=True), opened(y, frozen=True), strict=False):
             if a is not b:
-                self.note(a, [*self.options(a), Option(b, flag)])
+                self.note(a, [*self.options(a), *self._reached(b, True, flag)])
 
     def _merged(self, x: Any, options: Iterable[Option]) -> list[Option]:
         """Each container once: it is met on many ways where branches choose among what branches have chosen."""
