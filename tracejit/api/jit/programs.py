@@ -230,7 +230,7 @@ class Program:
         return native.Compiled(self.jaxpr, strides, self._aliases(), self.fastmath)
 
     def without_warnings(self) -> Program:
-        """The program without the warnings of libraries, which neither files nor C have."""
+        """The program without warnings of empty parts, which neither files nor C give."""
         made = copy.copy(self)
         made.jaxpr, made.machine_code = warned.silent(self.jaxpr), {}
         return made if self.warns else self

@@ -35,7 +35,7 @@ class Warned(NamedTuple):
     level: int
     places: tuple[Place, ...]
     filters: tuple[Filter, ...]
-    of_library: bool = False
+    left_out: bool = False  # of programs in files
 
     def __call__(self, message: Any) -> None:
         if not self.filters:
@@ -81,12 +81,14 @@ def of_library(message: str, category: type[Warning]) -> None:
         warnings.warn(message, category, stacklevel=_users_level())
         return
     places = here()
-    enter("warn", Warned(category, 1, places, _filters(), True), [(Known(message), ())], places=places)
+    out = category is UserWarning  # memory that is not set
+    enter("warn", Warned(category, 1, places, _filters(), out), [(Known(message), ())], places=places)
 
 
 def of_library_at(message: str, category: type[Warning], place: Place) -> None:
     """A warning that NumPy has given at `place` while a program is recorded, which is to give it there."""
-    enter("warn", Warned(category, 1, (place,), _filters(), True), [(Known(message), ())], places=(place,))
+    out = category is RuntimeWarning  # empty parts
+    enter("warn", Warned(category, 1, (place,), _filters(), out), [(Known(message), ())], places=(place,))
 
 
 def _filters() -> tuple[Filter, ...]:
@@ -189,10 +191,8 @@ def warns(jaxpr: Jaxpr) -> bool:
 
 
 def silent(jaxpr: Jaxpr) -> Jaxpr:
-    """A program without the warnings that libraries would give."""
-    return journal.without(
-        jaxpr, lambda e: isinstance(act := getattr(e, "act", None), Warned) and act.of_library
-    )
+    """A program without the warnings that files leave out."""
+    return journal.without(jaxpr, lambda e: getattr(getattr(e, "act", None), "left_out", False))
 
 
 def are_errors() -> bool:
