@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import tracejit as tj
 from tracejit import lax
 from tracejit.config import config
 from tracejit.errors import LeakedTracerError, TracerLeakError
+from tracejit.interpreters.leaks import _reachable
 
 X = np.ones((2, 2))
 
@@ -167,3 +169,8 @@ def test_using_a_leaked_value_names_its_line(world: Any) -> None:
                 with pytest.raises(LeakedTracerError, match=rf"made at .*test_leaks.py:{line}\) was used"):
                     use()
             world.kept.clear()
+
+
+def test_a_proxy_of_what_is_gone_is_passed_by() -> None:
+    gone = weakref.proxy(Model())
+    assert id(gone) in _reachable([[gone]])

@@ -82,7 +82,8 @@ def _reachable(roots: Iterable[Any]) -> set[int]:
     todo = [r for r in roots if r is not None]
     while todo:
         x = todo.pop()
-        if id(x) in seen or isinstance(x, (types.ModuleType, type, types.FrameType)):
+        # By its type: a weak proxy would ask what it stands for, which may be gone.
+        if id(x) in seen or issubclass(type(x), (types.ModuleType, type, types.FrameType)):
             continue
         seen[id(x)] = x
         todo.extend(_parts(x) if isinstance(x, types.FunctionType) else gc.get_referents(x))
