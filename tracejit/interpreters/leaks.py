@@ -86,7 +86,7 @@ def _reachable(roots: Iterable[Any]) -> set[int]:
         if id(x) in seen or issubclass(type(x), (types.ModuleType, type, types.FrameType)):
             continue
         seen[id(x)] = x
-        todo.extend(_parts(x) if isinstance(x, types.FunctionType) else gc.get_referents(x))
+        todo.extend(_parts(x) if type(x) is types.FunctionType else gc.get_referents(x))
     return set(seen)
 
 
