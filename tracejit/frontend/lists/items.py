@@ -11,7 +11,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.numpy.boxes.layouts import order_of
 from tracejit.numpy.boxes.numbers import is_python
-from tracejit.numpy.boxes.unsure import is_mixed, is_unsure
+from tracejit.numpy.boxes.unsure import is_mixed, is_unsure, may_have_begun
 from tracejit.tracing import Box
 
 _PYTHON: dict[type, np.dtype] = {k: np.dtype(k) for k in (bool, int, float, complex)}
@@ -94,7 +94,8 @@ def _kind(x: Any) -> Kind | None:
             return None
         if x.aval.shape:
             return Kind(x.aval.dtype, False, x.aval.shape) if _can_be_row(x) else None
-        return Kind(x.aval.dtype, is_python(x)) if x.scalar or x.weak is True else None
+        known = (x.scalar or x.weak is True) and not may_have_begun(x)
+        return Kind(x.aval.dtype, is_python(x)) if known else None
     if isinstance(x, np.generic):
         return Kind(x.dtype, False) if x.dtype.kind in "biufcmM" else None
     if type(x) is int and not _LEAST <= x <= _MOST:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import UnfollowedError, UnknownMemberError
+from tracejit.errors import NumberError, UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.lists import buffers
@@ -39,6 +39,7 @@ from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
 from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, lacks
+from tracejit.numpy.boxes.unsure import may_have_begun
 from tracejit.numpy.operands import is_subclassed
 from tracejit.numpy.scalars import converter
 from tracejit.tracing import Box
@@ -60,10 +61,17 @@ def example(x: Any) -> Any:
         if (stands_for := getattr(type(x), "tj_example", None)) is not None:
             return stands_for(x)
         return real_class(_list_of(behind.original(held(x))))
+    _ask_type(x)
     cls, dtype = class_of(x), x.aval.dtype
     if cls is not np.ndarray:
         return cls() if cls.__module__ == "builtins" else np.zeros((), dtype)[()]
     return np.broadcast_to(np.zeros((), dtype), [d if type(d) is int else 1 for d in x.aval.shape])
+
+
+def _ask_type(x: Box) -> None:
+    """Raises NumberError where it depends on values which of Python's types a number has."""
+    if may_have_begun(x):
+        raise NumberError(message="the type of a number that a loop may have changed to another, or not yet")
 
 
 def _list_of(x: Any) -> Any:
@@ -83,6 +91,7 @@ def real_class(cls: Any) -> Any:
 
 def _type_of(x: Any) -> Any:
     if type(x) is Box:
+        _ask_type(x)
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
     if is_subclassed(x):

@@ -34,6 +34,7 @@ from tracejit.frontend.text.recipes import (
 )
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
+from tracejit.numpy.boxes.unsure import may_have_begun
 from tracejit.numpy.ufuncs import Ufunc
 from tracejit.tracing import Box, box
 
@@ -246,7 +247,7 @@ def parts_of(x: Any, depth: int = 0) -> tuple[Recipe, tuple[Any, ...]]:
 def _of_box(x: Box) -> tuple[Recipe, tuple[Any, ...]]:
     weak = x.weak  # numbers that are Python's or NumPy's leave the program here, if they are Python's
     raw = x.read()
-    if not has_text(x):
+    if not has_text(x) or may_have_begun(x):
         raise TracedTextError(aval=str(x.aval), use="its characters")
     kind = PYTHON if weak is True and not x.aval.shape else SCALAR if x.scalar or weak else ARRAY
     if kind != ARRAY and not isinstance(raw, Value):

@@ -13,7 +13,7 @@ number is taken as it is (`taken`), and nothing is checked.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.vmap import BatchTrace
+from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Eqn, Literal
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import all_hold, is_python, is_zero, leave_if
 from tracejit.numpy.operands import dtype_of
@@ -110,6 +112,41 @@ def settle(x: Box) -> bool:
     if current_trace() is x.storage.trace:  # elsewhere the check may be in a branch that is not taken
         x.weak = False
     return False
+
+
+def may_have_begun(x: Any) -> bool:
+    """Whether one of Python's numbers may be of another type to Python: a loop carries it as a float, say, and began
+    with an integer, which no step need have changed, or only by other integers."""
+    if type(x) is not Box or x.aval.shape or is_unsure(x) or x.weak is not True:
+        return False
+    staged = [trace for trace in _traces() if isinstance(trace, StageTrace)]
+    begun = frozenset(v for trace in staged for v in trace.begun)
+    if not begun:
+        return False
+    return _begins(x.read(), {v: e for trace in staged for e in trace.eqns for v in e.outvars}, begun)
+
+
+def _begins(raw: Any, made: dict[Any, Eqn], begun: Collection[Any]) -> bool:
+    """Whether `raw`, which the equations `made` compute, is one of `begun`, or is computed of these and of what may be
+    integers."""
+    if not isinstance(raw, Value):
+        return False
+    e = made.get(raw)
+    if raw in begun or e is None:
+        return raw in begun
+    if "branches" in e.params:
+        n, operands = next(k for k, v in enumerate(e.outvars) if v is raw), e.invars[1:]
+        for jaxpr in e.params["branches"]:
+            inside = [v for v, x in zip(jaxpr.invars, operands, strict=True) if _begins(x, made, begun)]
+            if inside and _begins(jaxpr.outvars[n], {v: q for q in jaxpr.eqns for v in q.outvars}, inside):
+                return True
+        return False
+    found = [_begins(x, made, begun) for x in e.invars]
+    whole = [
+        isinstance(x, Literal) or (x in made and all(aval_of(y).dtype.kind in "iub" for y in made[x].invars))
+        for x in e.invars
+    ]
+    return any(found) and all(f or w for f, w in zip(found, whole, strict=True))
 
 
 def _traces() -> Iterator[Trace]:

@@ -31,6 +31,7 @@ from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.rows import Borrowed, grid, rows
 from tracejit.numpy.boxes.sharing.references import row_of
+from tracejit.numpy.boxes.unsure import may_have_begun
 from tracejit.numpy.operands import nested
 from tracejit.records import record
 from tracejit.tracing import ONLY_LOCAL, Box, Storage
@@ -275,6 +276,8 @@ class Collector:
             raise NotNative(f"it appends a list or dict to `{label}` that has a name")
         self._ask_for_numbers(label, new, owner)
         items = [flatten(x, lambda y: grid(y) is not None) for x in new]
+        if any(may_have_begun(x) for leaves, _ in items for x in leaves):
+            raise NotNative(f"it appends a number to `{label}` that is of one type or another")
         columns = [[self._column(label, x) for x in leaves] for leaves, _ in items]
         alike = all(t == items[0][1] for _, t in items[1:]) and all(
             a.like(b) for row in columns[1:] for a, b in zip(columns[0], row, strict=True)

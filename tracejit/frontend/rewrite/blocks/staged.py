@@ -21,7 +21,7 @@ from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
-from tracejit.frontend.rewrite.blocks.terms import Entry, Names, NotNative, Permuted, Spec, TypeChange
+from tracejit.frontend.rewrite.blocks.terms import Entry, Names, NotNative, Permuted, Spec, TypeChange, begun
 from tracejit.frontend.text.choices import among, common
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
@@ -149,6 +149,7 @@ class Stager:
         unknown = (None for _ in (*held, *starts))
         args = make_args(trace, avals, [position.bounds, *ranges.values(), *unknown, *self.lengths.bounds()])
         trace.step_number = args[0] if self.exact else None
+        trace.begun = begun(entries, args[1:], self.first)
         flags = args[1 + count : 1 + count + len(starts)]
         frame = Frame(trace, self.cells, self.lists.owners)
         self.lists.mark()
@@ -190,8 +191,7 @@ class Stager:
             if frame.places:  # they are carried as names are
                 self.cells |= frame.places
                 self.keep += frame.places
-                return None
-            if more:
+            if frame.places or more:
                 return None
             late = [s for s, _ in outs if id(s) not in inputs]
             if late:
@@ -200,6 +200,8 @@ class Stager:
                 return None
             if frame.late or found is None or not complete or not self._ranges_hold(found, ranges):
                 return None
+            if trace.two_types is not None:
+                raise NotNative(f"`{trace.two_types}` would be a number of one type or another")
             return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)
 
     def _range(self, key: Key, e: Entry, steps: int | None) -> tuple[int, int] | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from dataclasses import field
 from typing import Any, NamedTuple
 
 from tracejit.frontend.lists.arenas import are_used, refer
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.state import Form
+from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Var
 from tracejit.records import record
 
 
@@ -44,6 +47,20 @@ class Entry:
     form: Form | None  # None: not bound, or the object of outside itself
     inits: list[Any] = field(default_factory=list)
     weak: list[bool] = field(default_factory=list)
+
+
+def begun(entries: dict[str, Entry], args: Iterable[Var], first: Container[str]) -> frozenset[Var]:
+    """The inputs `args` of a step that begin as Python's numbers of another type; not those of the names `first`, which
+    only steps assign."""
+    given = iter(args)
+    found: list[Var] = []
+    for name, e in entries.items():
+        for n, start in enumerate(e.inits):
+            var = next(given)
+            before = e.form.dynamic[n] if e.form is not None and name not in first else None
+            if before is not None and before.weak and e.weak[n]:
+                found += [var] if aval_of(before.raw).dtype != aval_of(start).dtype else []
+    return frozenset(found)
 
 
 class Permuted(Exception):

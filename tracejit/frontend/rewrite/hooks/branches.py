@@ -375,8 +375,8 @@ class _Merged:
         return new[0].order if new else x.order
 
     def _mixed(self, x: Leaf, y: Leaf) -> Any:
-        """The (dtype, weak) of a number that is of two types: in the step of a loop the wider one, which the loop
-        looks after (`Result.check_turned`), and in functions that Numba compiled, whose names have one type."""
+        """The (dtype, weak) of a number that is of two types: in the step of a loop the wider one, which the loop looks
+        after (`Result.check_turned`, `two_types`), and in functions that Numba compiled, whose names have one type."""
         loop = in_loop()
         if loop is None and STATE.numbers is None and not NAMES.one_type:
             return None
@@ -386,6 +386,8 @@ class _Merged:
         common = promoted(p, x.weak, q, y.weak) or promoted(q, y.weak, p, x.weak)
         if loop is not None:
             loop.mixed |= common is not None
+            if x.weak and y.weak and not NAMES.one_type and STATE.numbers is None:
+                loop.two_types = self.name
         return common
 
     def _refusal(self) -> VariableTypeError:
