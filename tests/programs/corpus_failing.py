@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -230,3 +231,26 @@ def updates_by_an_array() -> Any:
 
     n = np.arange(300)
     return f, [(np.ones(300), n, 3.0), (np.ones(300), n + 1, 3.0), (np.ones(300), n - 300, 2.0)], None
+
+
+@program
+def what_a_branch_binds_before_an_exception() -> Any:
+    def f(x, t):
+        y, h = 1.0, [x, x]
+        try:
+            if t > 2:
+                y, h = 2.0, [x + 1, x]
+            if t > 1:
+                raise ValueError("no")
+            y, h = 3.0, [x, x - 1]
+        except ValueError:
+            pass
+        with contextlib.suppress(KeyError):
+            z = 0
+            if t > 3:
+                z = 5
+            {1: 2}[int(t > 0.7)] += 1
+            z = 7
+        return y, h, z
+
+    return f, [(np.ones(2), t) for t in (4.0, 0.5, 1.5, 2.5, 0.8)], None

@@ -142,7 +142,9 @@ class Exported:
         given: dict[Any, Any] = {"out": outs, "arg": leaves, "const": self._stored.captured}
         if self._arrays:
             given["out"] = outs = [np.asarray(x) if n in self._arrays else x for n, x in enumerate(outs)]
-        given["part"] = [parts.make(p, given) for p in self._parts]
+        given["part"] = made = []
+        for p in self._parts:  # some are parts of parts before them
+            made.append(parts.make(p, given))
         picked = [
             self._given[n] if n in self._given
             else _found(x, args, kwargs) if k == "given"

@@ -5,32 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from tracejit.frontend.rewrite.source.names import NONE, Liveness, Names, assigned, read
-
-_SUSPENDS = (ast.Try, ast.TryStar, ast.With, ast.AsyncWith)
+from tracejit.frontend.rewrite.source.names import NONE, Liveness, Names, assigned
 
 
 class Flow(Liveness):
-    """`out[id(statement)]`: the names needed after it, of every statement.
-
-    An exception may leave a `try` or a `with` block anywhere: what is needed after such a block, or is read in it, is
-    needed after all statements in it."""
+    """`out[id(statement)]`: the names needed after it, of every statement."""
 
     def __init__(self, body: list[ast.stmt], elsewhere: Iterable[str] = ()) -> None:
         self.out: dict[int, Names] = {}
-        self._caught: Names = NONE
         super().__init__(body, {}, elsewhere)
 
     def statement(self, s: ast.stmt, out: Names) -> Names:
         out |= self._caught
         self.out[id(s)] = self.out.get(id(s), NONE) | out
-        if not isinstance(s, _SUSPENDS):
-            return super().statement(s, out) | self._caught
-        before, self._caught = self._caught, self._caught | out | read([s])
-        try:
-            return super().statement(s, out) | self._caught
-        finally:
-            self._caught = before
+        return super().statement(s, out)
 
 
 def surely_assigned(stmts: Iterable[ast.stmt]) -> set[str]:

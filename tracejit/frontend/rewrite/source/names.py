@@ -154,7 +154,12 @@ class Liveness:
     `after[id(node)]`, `head[id(node)]`: for `If`, `For` and `While` nodes. `through[id(node)]`: names whose
     value a step of the loop may read or leave as it is. `elsewhere`: names of an outer function, which are needed
     always.
+
+    An exception may leave a `try` or a `with` block anywhere: what is needed after such a block, or is read in it, is
+    needed after all statements in it.
     """
+
+    _caught: Names = NONE
 
     def __init__(
         self, body: list[ast.stmt], stops: dict[int, tuple[str, ...]], elsewhere: Iterable[str] = ()
@@ -173,6 +178,16 @@ class Liveness:
         return out
 
     def statement(self, s: ast.stmt, out: Names) -> Names:
+        """The names needed before a statement, if `out` are needed after it."""
+        if not isinstance(s, _LEFT_ANYWHERE):
+            return self._statement(s, out | self._caught) | self._caught
+        before, self._caught = self._caught, self._caught | out | read([s])
+        try:
+            return self._statement(s, out | self._caught) | self._caught
+        finally:
+            self._caught = before
+
+    def _statement(self, s: ast.stmt, out: Names) -> Names:
         if isinstance(s, ast.If):
             self._note(self.after, s, out)
             return self.block(s.body, out) | self.block(s.orelse, out) | read([s.test])
@@ -225,3 +240,4 @@ class Liveness:
 
 
 _TRY_STAR = (ast.TryStar,)
+_LEFT_ANYWHERE = (ast.Try, *_TRY_STAR, ast.With, ast.AsyncWith)
