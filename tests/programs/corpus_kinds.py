@@ -87,3 +87,18 @@ def a_running_sum_of_floats() -> Any:
         return sums, total
 
     return f, CALLS, None
+
+
+@program
+def a_count_beside_a_name_of_two_types() -> Any:
+    def f(x):
+        n, q, r = 0, "s", 1.0
+        if x[0] > 1:
+            q = 2.5
+            n += 1
+        else:
+            n += 1
+            r = x[1]
+        return n, q, r
+
+    return f, CALLS, None

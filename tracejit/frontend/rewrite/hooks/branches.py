@@ -229,11 +229,9 @@ class _Choice:
         parts: list[tuple[str, _Merged | Choice]] = []
         for name in self.keep:
             a, b = then.names[name], other.names[name]
-            if a is b:
-                put(self.cells[name], a)
-            elif (a is UNBOUND or b is UNBOUND) and get(self.cells[name]) is not UNBOUND:
+            if (a is UNBOUND) != (b is UNBOUND) and get(self.cells[name]) is not UNBOUND:
                 raise BranchLeavesError(problem=f"it deletes `{name}`", where=self.where)
-            else:
+            if a is not b:
                 parts.append((name, self._merged(name, (a, b), (then, other), merger)))
         for name in self.unsure:
             self._leave_unbound(name, then.names[name], other.names[name])
@@ -244,6 +242,9 @@ class _Choice:
             written.append((s, rows.add(a, b, aval_of(x).dtype)))
         a = b = None  # `choices` counts who refers to them
         rows.values = self._bind((then, other), rows.pairs)
+        for name in self.keep:  # not before: another may be refused, and a branch be run as it is
+            if then.names[name] is other.names[name]:
+                put(self.cells[name], then.names[name])
         refill([(s, x()) for s, x in written])
         note_all([*then.listed, *other.listed])
         made: dict[tuple[int, int], Any] = {}
@@ -365,8 +366,7 @@ class _Merged:
         )
 
     def _order(self, x: Leaf, y: Leaf) -> Any:
-        """The order in memory of what one of two arrays is, if a branch has made it, and the other is the caller's.
-        Raises VariableTypeError where the program could not say which order that is."""
+        """The order in memory of one of two arrays, if a branch has made it. Raises VariableTypeError if unknown."""
         here = current_trace().level
         new = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.trace.level > here]
         known = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.origin is not None]
