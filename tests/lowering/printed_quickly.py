@@ -49,7 +49,7 @@ class _Library(codegen.JITCodeLibrary):
 
 class _Pipeline(compiler.CompilerBase):
     def define_pipelines(self) -> list[Any]:
-        self.state.library = _Library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        self.state["library"] = _Library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         passes = PassManager("quick")
         for p in _PASSES:
             passes.add_pass(p, p.__name__)
