@@ -13,7 +13,7 @@ number is taken as it is (`taken`), and nothing is checked.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,33 +120,35 @@ def may_have_begun(x: Any) -> bool:
     if type(x) is not Box or x.aval.shape or is_unsure(x) or x.weak is not True:
         return False
     staged = [trace for trace in _traces() if isinstance(trace, StageTrace)]
-    begun = frozenset(v for trace in staged for v in trace.begun)
-    if not begun:
+    found = {v for trace in staged for v in trace.begun}
+    if not found:
         return False
-    return _begins(x.read(), {v: e for trace in staged for e in trace.eqns for v in e.outvars}, begun)
+    for trace in reversed(staged):
+        _spread(trace.eqns, found)
+    return _is_in(x.read(), found)
 
 
-def _begins(raw: Any, made: dict[Any, Eqn], begun: Collection[Any]) -> bool:
-    """Whether `raw`, which the equations `made` compute, is one of `begun`, or is computed of these and of what may be
-    integers."""
-    if not isinstance(raw, Value):
-        return False
-    e = made.get(raw)
-    if raw in begun or e is None:
-        return raw in begun
-    if "branches" in e.params:
-        n, operands = next(k for k, v in enumerate(e.outvars) if v is raw), e.invars[1:]
-        for jaxpr in e.params["branches"]:
-            inside = [v for v, x in zip(jaxpr.invars, operands, strict=True) if _begins(x, made, begun)]
-            if inside and _begins(jaxpr.outvars[n], {v: q for q in jaxpr.eqns for v in q.outvars}, inside):
-                return True
-        return False
-    found = [_begins(x, made, begun) for x in e.invars]
-    whole = [
-        isinstance(x, Literal) or (x in made and all(aval_of(y).dtype.kind in "iub" for y in made[x].invars))
-        for x in e.invars
-    ]
-    return any(found) and all(f or w for f, w in zip(found, whole, strict=True))
+def _spread(eqns: Sequence[Eqn], found: set[Any]) -> None:
+    """Enter what is computed of variables that are `found` and of what may be integers, which are constants and what is
+    made of integers."""
+    whole: set[Any] = set()
+    for e in eqns:
+        if "branches" in e.params:
+            for jaxpr in e.params["branches"]:
+                inside = {v for v, x in zip(jaxpr.invars, e.invars[1:], strict=True) if _is_in(x, found)}
+                if inside:
+                    _spread(jaxpr.eqns, inside)
+                    both = zip(e.outvars, jaxpr.outvars, strict=True)
+                    found.update(v for v, out in both if _is_in(out, inside))
+        elif any(_is_in(x, found) for x in e.invars):
+            if all(type(x) is Literal or x in found or x in whole for x in e.invars):
+                found.update(e.outvars)
+        elif all(aval_of(x).dtype.kind in "iub" for x in e.invars):
+            whole.update(e.outvars)
+
+
+def _is_in(x: Any, found: set[Any]) -> bool:
+    return isinstance(x, Value) and x in found
 
 
 def _traces() -> Iterator[Trace]:
