@@ -10,6 +10,7 @@ import pytest
 import scipy.signal as ss
 
 import tracejit as tj
+from tests.scipy.beside import check_slope, check_values
 
 BANDS, GAINS = np.array([0.1, 0.3, 0.5, 0.9]), np.array([1.0, 0.8, 0.2, 0.1])
 W = ss.windows
@@ -37,17 +38,8 @@ CASES: dict[str, tuple[Any, ...]] = {
 @pytest.mark.sample(5)
 def test_values_and_derivatives(name: str) -> None:
     f, *args = CASES[name]
-
-    def along(t: Any) -> Any:
-        out = f(*[x * (1 + 0.03 * t) + 0.01 * t for x in args])
-        return sum(tj.numpy.sum(v**2) for v in tj.tree.leaves(out))
-
-    got = tj.jit(lambda *args: f(*args), fallback=False)(*args)
-    for g, w in zip(tj.tree.leaves(got), tj.tree.leaves(f(*args)), strict=True):
-        assert np.shape(g) == np.shape(w)
-        np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
-    near = (along(1e-5) - along(-1e-5)) / 2e-5
-    np.testing.assert_allclose(tj.jit(tj.grad(along))(0.0), near, rtol=1e-5, atol=1e-7)
+    check_values(f, args, rtol=1e-9, atol=1e-12)
+    check_slope(f, args, (0.03, 0.01), 1e-5, rtol=1e-5, atol=1e-7)
 
 
 def test_many_at_once() -> None:

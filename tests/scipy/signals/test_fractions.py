@@ -10,6 +10,7 @@ import pytest
 import scipy.signal as ss
 
 import tracejit as tj
+from tests.scipy.beside import check_slope, check_values
 
 B, A, LONG = np.array([1.0, 2.0]), np.array([2.0, 3.0, 2.5, 0.7]), np.array([2.0, 3.0, 0.1, 1.0, 2.0])
 R, P, K = np.array([1.0, 2.0]), np.array([-1.0, -2.0]), np.array([1.0, 3.0])
@@ -36,18 +37,8 @@ CASES: dict[str, tuple[Any, ...]] = {
 @pytest.mark.sample(4)
 def test_values_and_derivatives(name: str) -> None:
     f, *args = CASES[name]
-
-    def along(t: Any) -> Any:
-        out = f(*[x * (1 + 0.3 * t) + 0.1 * t for x in args])
-        return sum(tj.numpy.sum(tj.numpy.abs(v) ** 2) for v in tj.tree.leaves(out))
-
-    compiled = tj.jit(lambda *args: f(*args), fallback=False)
-    for got, want in zip(compiled(*args), f(*args), strict=True):
-        assert np.shape(got) == np.shape(want)
-        assert np.asarray(got).dtype == np.asarray(want).dtype
-        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
-    near = (along(1e-6) - along(-1e-6)) / 2e-6
-    np.testing.assert_allclose(tj.jit(tj.grad(along))(0.0), near, rtol=1e-5, atol=1e-6)
+    check_values(f, args, rtol=1e-9, atol=1e-11)
+    check_slope(f, args, (0.3, 0.1), 1e-6, rtol=1e-5, atol=1e-6)
 
 
 def test_many_at_once() -> None:

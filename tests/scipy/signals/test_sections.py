@@ -10,6 +10,7 @@ import pytest
 import scipy.signal as ss
 
 import tracejit as tj
+from tests.scipy.beside import check_slope, check_values
 
 B, A = np.array([0.2, 0.3, 0.4, 0.1, 0.05]), np.array([1, -0.4, 0.3, -0.1, 0.05])
 Z, P = np.array([-1.0, -0.5, 0.3]), np.array([0.4, 0.2])
@@ -33,15 +34,8 @@ CASES: dict[str, tuple[Any, ...]] = {
 @pytest.mark.sample(3)
 def test_values_and_derivatives(name: str) -> None:
     f, *args = CASES[name]
-
-    def along(t: Any) -> Any:
-        return tj.numpy.sum(f(*[x * (1 + 0.2 * t) + 0.1 * t for x in args]) ** 2)
-
-    got, want = tj.jit(lambda *args: f(*args), fallback=False)(*args), f(*args)
-    assert np.shape(got) == np.shape(want)
-    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-13)
-    near = (along(1e-6) - along(-1e-6)) / 2e-6
-    np.testing.assert_allclose(tj.jit(tj.grad(along))(0.0), near, rtol=1e-5, atol=1e-6)
+    check_values(f, args, rtol=1e-12, atol=1e-13)
+    check_slope(f, args, (0.2, 0.1), 1e-6, rtol=1e-5, atol=1e-6)
 
 
 def test_many_at_once() -> None:
