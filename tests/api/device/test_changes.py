@@ -153,3 +153,24 @@ def test_what_a_function_only_reads_stays_the_same_object() -> None:
     with pytest.warns(tj.errors.FallbackWarning):
         tj.jit(lambda x, c: (seen.append(c), uuid.uuid4())[0], device="cuda")(there, note)
     assert seen[0] is note
+
+
+class Base:
+    __slots__ = "note"  # one slot, by its name alone
+
+
+@dataclasses.dataclass(slots=True)
+class Noted(Base):
+    x: Any
+
+
+def test_a_slot_that_is_declared_by_its_name_alone() -> None:
+    def f(c: Any) -> Any:
+        c.note = 3
+        uuid.uuid4()  # Python runs it
+        return c.x * 2
+
+    c = Noted(tj.device_put(X))
+    with pytest.warns(tj.errors.FallbackWarning):
+        tj.jit(f, device="cuda")(c)
+    assert c.note == 3

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit import tree
+from tracejit.frontend.shadows import behind
 
 _LISTS = (list, collections.deque)
 
@@ -21,9 +22,9 @@ def handed_back(given: Any, copied: Any) -> Iterator[None]:
     """While a function runs with copies, of the same structure as what is `given`: it changes these, and then what is
     given is changed alike, also where the function raises."""
     pairs: dict[int, tuple[Any, Any, Any]] = {}  # of copies: these, what they are of, and what they hold
-    for (args, kwargs), (a, k) in ((given, copied),):
-        for x, y in zip((*args, *kwargs.values()), (*a, *k.values()), strict=True):
-            _meet(x, y, pairs)
+    (args, kwargs), (others, named) = given, copied
+    for x, y in zip((*args, *kwargs.values()), (*others, *named.values()), strict=True):
+        _meet(x, y, pairs)
     try:
         yield
     finally:
@@ -43,12 +44,7 @@ def _held(x: Any) -> Any:
 
 def _attributes(x: Any) -> dict[str, Any]:
     """An object's attributes of its own."""
-    slots = [
-        n
-        for c in type(x).__mro__
-        for n in vars(c).get("__slots__", ())
-        if n not in ("__dict__", "__weakref__")
-    ]
+    slots = behind.slots(type(x))
     return {n: getattr(x, n) for n in slots if hasattr(x, n)} | getattr(x, "__dict__", {})
 
 
