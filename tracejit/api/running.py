@@ -21,6 +21,7 @@ from tracejit.frontend.shadows.classes import traced_class
 from tracejit.frontend.text import warned, written
 from tracejit.lazily import LazyModule
 from tracejit.numpy.dispatch import LIBRARIES, OBJECTS, OTHERS
+from tracejit.scipy.hosting.names import COMPUTING
 from tracejit.tracing import Box, caller
 from tracejit.tree import sparse
 
@@ -38,6 +39,11 @@ def _entries(name: str, ours: str = "") -> Callable[[Any], dict[Any, Any]]:
 def _hosted(function: Any) -> Any:
     """A function of SciPy's that has no traced form, as a call that the program makes; None for others."""
     return importlib.import_module("tracejit.scipy.hosting.calls").of(function)
+
+
+def _foreign(function: Any) -> Any:
+    """A function of another library as such a call; None for others."""
+    return importlib.import_module("tracejit.scipy.hosting.foreign").of(function)
 
 
 def _adopted(value: Any) -> Any:
@@ -71,6 +77,7 @@ LIBRARIES.update(
     }
 )
 OTHERS["scipy"] = _hosted
+OTHERS |= dict.fromkeys(COMPUTING, _foreign)
 OBJECTS["scipy"] = _adopted
 LIBRARIES["scipy._lib._array_api"] = _entries("scipy._lib._array_api", "scipy.hosting.following")
 LIBRARIES["array_api_compat"] = _entries("array_api_compat", "scipy.hosting.following")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.frontend.origins import is_library_class, is_library_function
+from tracejit.scipy.hosting.names import COMPUTING
 
 #: Why what acts can't be followed.
 ACTS = "it does more than compute, which would happen once, while tracing"
@@ -22,7 +23,7 @@ _DISPATCHED = type(np.sum)
 _PURE = frozenset(
     {
         *("tracejit", "numpy", "scipy", "numba", "ml_dtypes", "optree", "opt_einsum", "einops"),
-        *("sklearn", "array_api_compat", "array_api_strict", "typing_extensions", "attr", "attrs"),
+        *(*COMPUTING, "array_api_compat", "array_api_strict", "typing_extensions", "attr", "attrs"),
         *("builtins", "math", "cmath", "itertools", "functools", "operator", "collections"),
         *("typing", "types", "dataclasses", "enum", "abc", "copy", "copyreg", "numbers"),
         *("fractions", "statistics", "string", "re", "bisect", "heapq", "contextlib", "array"),
@@ -94,8 +95,9 @@ def impure_origin(value: Any) -> str | None:
 
 
 def has_acting(module: types.ModuleType) -> bool:
-    """Whether something in a library's module may be of this kind."""
-    return module.__name__.partition(".")[0] in _ACTING_OF or impure_origin(module) is not None
+    """Whether something in a library's module may be of this kind, or is called by programs."""
+    top = module.__name__.partition(".")[0]
+    return top in _ACTING_OF or top in COMPUTING or impure_origin(module) is not None
 
 
 def is_acting_of_numpy(value: Any) -> bool:

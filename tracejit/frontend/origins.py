@@ -70,6 +70,8 @@ _PLAIN_CLASSES = {
     "collections.ChainMap",
     "statistics.NormalDist",
 }
+#: Classes of libraries whose objects only hold names for numbers.
+_STATELESS = {"pywt._extensions._pywt._Modes"}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -216,4 +218,8 @@ def why_not(cls: type) -> str | None:
 def is_quiet(cls: type) -> bool:
     """Objects without state to speak of: nothing to report when they are used as they are."""
     constant = (enum.Enum, BaseException, slice, range, type(...), type(NotImplemented), re.Pattern)
-    return issubclass(cls, constant) or cls.__module__ in ("typing", "types", "inspect", "dataclasses")
+    return (
+        issubclass(cls, constant)
+        or cls.__module__ in ("typing", "types", "inspect", "dataclasses")
+        or f"{cls.__module__}.{cls.__qualname__}" in _STATELESS
+    )

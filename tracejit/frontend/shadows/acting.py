@@ -28,10 +28,10 @@ from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
 from tracejit.frontend.text import clocks, logs, sinks, warned
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.scipy.hosting.names import COMPILED, COMPUTING
 
 #: Modules of libraries whose classes are followed.
 _FOLLOWED = ("numba.typed.typedlist", "numba.typed.typeddict")
-_COMPILED = ("builtin_function_or_method", "cython_function_or_method", "fused_cython_function")
 _CONSTANTS = (int, float, str, bytes, complex, tuple, type(None))
 _GENERATORS = (
     "default_rng",
@@ -103,8 +103,9 @@ class ActingModule(types.ModuleType):
 
 
 def _form(value: Any) -> Any:
-    """The traced form of a function that a library compiled, or None."""
-    return NUMPY_TO_TRACEJIT.get(value) if type(value).__name__ in _COMPILED else None
+    """The traced form of a function that a library compiled, or that programs call as it is; or None."""
+    called = type(value) is types.FunctionType and value.__module__.partition(".")[0] in COMPUTING
+    return NUMPY_TO_TRACEJIT.get(value) if called or type(value).__name__ in COMPILED else None
 
 
 @functools.cache

@@ -9,6 +9,7 @@ other calls are made as they stand, and what tracing can't follow in them is ref
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import operator
@@ -16,7 +17,7 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -153,12 +154,12 @@ class _Given:
     @staticmethod
     def of(function: Any, leaves: list[Any], args: Any, kwargs: Any) -> _Given | None:
         """None where there is something among them that the call can't be given."""
-        if _writes(function, args, kwargs):
+        if writes(function, args, kwargs):
             return None
         kinds: list[Any] = []
         boxes: list[Any] = []
         for x in leaves:
-            kind = _kind(x, isinstance(function, np.ufunc))
+            kind = kind_of(x, isinstance(function, np.ufunc))
             if kind is None:
                 return None
             if kind[1] == "size":
@@ -173,10 +174,10 @@ class _Given:
     def leaves(self, arrays: list[Any]) -> list[Any]:
         """The leaves with these values in the place of the operands, in memory of their own."""
         it = iter(arrays)
-        return [_lain(next(it), k[1]) if k[0] == "box" else k[2] for k in self.kinds]
+        return [lain(next(it), k[1]) if k[0] == "box" else k[2] for k in self.kinds]
 
 
-def _writes(function: Any, args: Any, kwargs: Any) -> bool:
+def writes(function: Any, args: Any, kwargs: Any) -> bool:
     """Whether the call may write into an argument."""
     named = dict(kwargs)
     if isinstance(function, np.ufunc):
@@ -188,7 +189,7 @@ def _writes(function: Any, args: Any, kwargs: Any) -> bool:
     )
 
 
-def _kind(x: Any, number: bool) -> Any:
+def kind_of(x: Any, number: bool) -> Any:
     """How a leaf is given to the call; `number`: integers of Python's are numbers like others."""
     if type(x) is Box:
         orders = orders_of(x)
@@ -206,7 +207,7 @@ def _kind(x: Any, number: bool) -> Any:
     return None
 
 
-def _lain(x: Any, way: Any) -> Any:
+def lain(x: Any, way: Any) -> Any:
     """An operand as the function would get it in Python."""
     if way == "scalar":
         return np.asarray(x)[()]
@@ -241,11 +242,18 @@ def _run(function: Any, structure: Any, given: _Given, arrays: list[Any]) -> tup
     return described(out, [x for x in leaves if isinstance(x, np.ndarray)])
 
 
+@contextlib.contextmanager
+def telling() -> Iterator[list[Any]]:
+    """Inside, warnings come into a list."""
+    with _lock, warnings.catch_warnings(record=True) as told:
+        yield told  # type: ignore[misc]
+
+
 class HostCall:
     """A call of `function` with operands in the places of traced values; what it gives must fit `template`."""
 
     def __init__(
-        self, function: Callable[..., Any], name: str, structure: Any, given: _Given, template: Template
+        self, function: Callable[..., Any], name: str, structure: Any, given: Any, template: Template
     ) -> None:
         self.function = function
         self.name = name
@@ -285,7 +293,7 @@ class HostCall:
         """Raises LibraryResultError where it gives something else, or warns, and Python has to do the call."""
         if not self.over:
             return self._checked(*self._run(arrays))
-        with _lock, warnings.catch_warnings(record=True) as told:
+        with telling() as told:
             template, leaves = self._run(arrays)
         if told:
             self._fail(f"warned: {told[0].message}")

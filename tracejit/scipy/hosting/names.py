@@ -64,3 +64,19 @@ CLASSES = {
     "signal": ["CZT", "StateSpace", "TransferFunction", "ZerosPolesGain", "ZoomFFT", "dlti", "lti"],
 }
 FOLLOWED = frozenset(f"scipy.{module}.{name}" for module, names in _NAMES.items() for name in names.split())
+
+#: Other packages whose compiled functions and classes compute from what they are given, and do nothing else that can be
+#: seen but write into arrays among it. Of scikit-learn, functions of Python's as well.
+COMPUTING = frozenset(("sklearn", "skimage", "pywt", "skbio", "bottleneck", "hmmlearn"))
+#: Parts of them that do more.
+OTHERWISE = (
+    *(
+        "sklearn.datasets._base",
+        "sklearn.datasets._svmlight",
+        "sklearn._config",
+        "sklearn.utils._show_versions",
+    ),
+    *("sklearn.utils.validation", "skimage.io", "skimage.data"),
+)
+#: The classes of compiled functions.
+COMPILED = ("builtin_function_or_method", "cython_function_or_method", "fused_cython_function")

@@ -1,9 +1,10 @@
 """What a call gave, as a template: a hashable value with a place for each array and number in it.
 
-("array", shape, dtype, order)   an array; `order` are its axes in memory, None for C order
+("array", shape, dtype, order, turned)   an array; `order` are its axes in memory, None for C order; along those that
+                                 are `turned` it goes backwards there
 ("scalar", dtype)                one of NumPy's scalars
 ("python", type)                 a bool, int, float or complex
-("same", type, value)            a string or None, which must be that value
+("same", type, value)            a string, a dtype or None, which must be that value
 ("tuple" | "list", nodes), ("dict", keys, nodes), ("named", class, names, nodes)
 """
 
@@ -24,7 +25,7 @@ Template = tuple[Any, ...]
 
 
 class Untellable(Exception):
-    """The result can't be described: it holds objects, or shares memory with an argument."""
+    """The result can't be described: it holds objects, has gaps in memory, or shares it with an argument."""
 
 
 def described(out: Any, given: Iterable[np.ndarray]) -> tuple[Template, list[Any]]:
@@ -36,15 +37,16 @@ def described(out: Any, given: Iterable[np.ndarray]) -> tuple[Template, list[Any
 def _node(x: Any, given: list[np.ndarray], leaves: list[Any]) -> Template:
     kind = type(x)
     if kind is np.ndarray:
-        leaves.append(x)
-        return _array(x, given)
+        template = _array(x, given)
+        leaves.append(_turned(x, template[4]))
+        return template
     if isinstance(x, np.generic):
         leaves.append(x)
         return "scalar", _known(x.dtype)
     if kind in (bool, int, float, complex):
         leaves.append(x)
         return "python", kind
-    if x is None or kind is str:
+    if x is None or kind is str or isinstance(x, np.dtype):
         return "same", kind, x
     if kind is tuple or kind is list:
         return kind.__name__, tuple(_node(v, given, leaves) for v in x)
@@ -59,9 +61,17 @@ def _node(x: Any, given: list[np.ndarray], leaves: list[Any]) -> Template:
 def _array(x: np.ndarray, given: list[np.ndarray]) -> Template:
     if any(np.may_share_memory(x, a) for a in given):
         raise Untellable
-    steps = tuple(s // x.itemsize for s in x.strides)
+    turned = tuple(n for n, s in enumerate(x.strides) if s < 0)
+    straight = _turned(x, turned)
+    steps = tuple(s // x.itemsize for s in straight.strides)
     order = order_of_strides(steps, x.shape) if x.ndim > 1 and x.size else None
-    return "array", x.shape, _known(x.dtype), order
+    if not straight.transpose(order or range(x.ndim)).flags.c_contiguous or not x.flags.writeable:
+        raise Untellable
+    return "array", x.shape, _known(x.dtype), order, turned
+
+
+def _turned(x: Any, axes: tuple[int, ...]) -> Any:
+    return x[tuple(slice(None, None, -1 if n in axes else None) for n in range(len(x.shape)))] if axes else x
 
 
 def _known(dtype: np.dtype) -> np.dtype:
@@ -100,7 +110,7 @@ def rebuilt(template: Template, raws: Iterator[Any]) -> Any:
     """The result that has the raw values `raws` in the places of the template."""
     kind = template[0]
     if kind == "array":
-        return _boxed(next(raws), template[3])
+        return _turned(_boxed(next(raws), template[3]), template[4])
     if kind == "scalar":
         return wrap(next(raws))
     if kind == "python":
