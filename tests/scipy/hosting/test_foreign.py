@@ -17,7 +17,13 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.murmurhash import murmurhash3_bytes_u32
 
 import tracejit as tj
-from tracejit.errors import LibraryResultError, NotDifferentiableError, ReadOnlyArgumentError, UnfollowedError
+from tracejit.errors import (
+    LibraryResultError,
+    NotDifferentiableError,
+    RandomStateError,
+    ReadOnlyArgumentError,
+    UnfollowedError,
+)
 from tracejit.scipy.hosting import foreign, results
 from tracejit.tracing import Box
 
@@ -117,10 +123,10 @@ def test_what_is_not_taken() -> None:
             assert compiled(y, 0 * p) == 0
         told = [w for w in told if w.category is not tj.errors.FallbackWarning]
         assert [w.category for w in told] == [sklearn.exceptions.UndefinedMetricWarning]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert tj.explain(lambda x: sklearn.utils.resample(x))(X).fallback
-    assert tj.jit(in_a_loop, fallback=True)(X[0], 5) == pytest.approx(in_a_loop(X[0], 5))
+    with pytest.raises(RandomStateError):
+        tj.jit(lambda x: sklearn.utils.resample(x), fallback=False)(X)
+    with pytest.warns(tj.errors.FallbackWarning):
+        assert tj.jit(in_a_loop, fallback=True)(X[0], 5) == pytest.approx(in_a_loop(X[0], 5))
     with pytest.raises(ValueError, match="inconsistent numbers"):
         tj.jit(accuracy_score, fallback=True)(y, p[:3])
 
