@@ -44,6 +44,7 @@ from tracejit.numpy.functions.numerics import analysis as _analysis
 from tracejit.numpy.functions.numerics import bits as _bits
 from tracejit.numpy.functions.numerics import calculus as _calculus
 from tracejit.numpy.functions.numerics import convolutions as _convolutions
+from tracejit.numpy.functions.numerics import of_one_variable as _of_one_variable
 from tracejit.numpy.functions.numerics import polynomials as _polynomials
 from tracejit.numpy.functions.numerics import series as _series
 from tracejit.numpy.functions.order import searching as _searching
@@ -74,7 +75,7 @@ def _filled(part: str) -> dict[Any, Any]:
 
 dispatch.LIBRARIES["numpy.fft"] = lambda module: _filled("fft")
 dispatch.OBJECTS["numpy"] = lambda value: (
-    _part("ma").adopted(value) if type(value).__module__ == "numpy.ma" else None
+    _part("ma").adopted(value) if type(value).__module__ == "numpy.ma" else _of_one_variable.adopted(value)
 )
 _tree.LATER["numpy.ma"] = lambda: _part("ma")
 dispatch.LIBRARIES["numpy.ma"] = lambda module: _part("ma").entries(module)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy.interpolating import fitpack as _fitpack
+from tracejit.scipy.interpolating import gridded as _gridded
 from tracejit.scipy.interpolating import grids as _grids
 from tracejit.scipy.interpolating import penalized as _penalized
 from tracejit.scipy.interpolating import piecewise as _piecewise
+from tracejit.scipy.interpolating import polynomials as _polynomials
 from tracejit.scipy.interpolating import scattered as _scattered
 from tracejit.scipy.interpolating import splines as _splines
-from tracejit.scipy.interpolating import triangles as _triangles
 from tracejit.scipy.interpolating.bernstein import BPoly
 from tracejit.scipy.interpolating.grids import RegularGridInterpolator, interp1d
 from tracejit.scipy.interpolating.piecewise import (
@@ -25,6 +26,7 @@ from tracejit.scipy.interpolating.scattered import (
     KroghInterpolator,
     RBFInterpolator,
 )
+from tracejit.scipy.interpolating.smooth_triangles import CloughTocher2DInterpolator
 from tracejit.scipy.interpolating.splines import BSpline
 from tracejit.scipy.interpolating.tensors import NdBSpline, NdPPoly
 from tracejit.scipy.interpolating.triangles import LinearNDInterpolator, NearestNDInterpolator
@@ -56,13 +58,17 @@ make_splrep = _part.solver(_fitpack.make_splrep)
 splprep = _part.solver(_fitpack.splprep)
 sproot = _part.solver(_fitpack.sproot)
 make_smoothing_spline = _part.solver(_penalized.make_smoothing_spline)
-griddata = _part.solver(_triangles.griddata)
+griddata = _part.solver(_gridded.griddata)
+lagrange = _part.function(_polynomials.lagrange)
+pade = _part.function(_polynomials.pade)
+approximate_taylor_polynomial = _part.solver(_polynomials.approximate_taylor_polynomial)
 
 _CLASSES = (
     Akima1DInterpolator,
     BPoly,
     BSpline,
     BarycentricInterpolator,
+    CloughTocher2DInterpolator,
     CubicHermiteSpline,
     CubicSpline,
     InterpolatedUnivariateSpline,
@@ -87,6 +93,7 @@ __all__ = [
     "BPoly",
     "BSpline",
     "BarycentricInterpolator",
+    "CloughTocher2DInterpolator",
     "CubicHermiteSpline",
     "CubicSpline",
     "InterpolatedUnivariateSpline",
@@ -102,6 +109,7 @@ __all__ = [
     "RectBivariateSpline",
     "RegularGridInterpolator",
     "UnivariateSpline",
+    "approximate_taylor_polynomial",
     "barycentric_interpolate",
     "bisplev",
     "griddata",
@@ -109,11 +117,13 @@ __all__ = [
     "interp1d",
     "interpn",
     "krogh_interpolate",
+    "lagrange",
     "make_interp_spline",
     "make_lsq_spline",
     "make_smoothing_spline",
     "make_splprep",
     "make_splrep",
+    "pade",
     "pchip_interpolate",
     "spalde",
     "splantider",

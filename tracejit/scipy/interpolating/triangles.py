@@ -12,9 +12,7 @@ from tracejit import numpy as tnp
 from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
-from tracejit.scipy.hosting import calls
 from tracejit.scipy.hosting.likeness import Like, floats, refuse
-from tracejit.scipy.interpolating.grids import interp1d
 
 _I64 = np.dtype(np.int64)
 
@@ -31,7 +29,7 @@ def _points(x: Any, dims: int | None = None) -> Any:
     return x
 
 
-class _Scattered(metaclass=Like):
+class Scattered(metaclass=Like):
     """Values (n, ...) at points (n, dims)."""
 
     def _set(self, points: Any, values: Any, rescale: Any) -> None:
@@ -61,7 +59,7 @@ class _Scattered(metaclass=Like):
         return solving.host_call(lambda _, p, x: host(p, x), [], results, *given)
 
 
-class NearestNDInterpolator(_Scattered):
+class NearestNDInterpolator(Scattered):
     """The value at the nearest point."""
 
     def __init__(self, x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> None:
@@ -76,7 +74,7 @@ class NearestNDInterpolator(_Scattered):
         return self.values[index]
 
 
-class LinearNDInterpolator(_Scattered):
+class LinearNDInterpolator(Scattered):
     """Linear in the triangles between the points; `fill_value` outside."""
 
     def __init__(self, points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False) -> None:
@@ -101,32 +99,3 @@ class LinearNDInterpolator(_Scattered):
         moved = self.values[corners[:, :-1]] - last[:, None]
         out = last + tnp.sum(weights.reshape(m, dims, *tail) * moved, axis=1)
         return tnp.where(inside.reshape(m, *tail), out, self.fill_value)
-
-
-def griddata(
-    points: Any, values: Any, xi: Any, method: str = "linear", fill_value: Any = np.nan, rescale: bool = False
-) -> Any:
-    """The values at `xi` of data at scattered `points`: "nearest" or "linear"; "cubic" in two dimensions is a call of
-    SciPy's."""
-    points = points if isinstance(points, tuple) else tnp.asarray(points)
-    one = (isinstance(points, tuple) and len(points) == 1) or (
-        not isinstance(points, tuple) and points.ndim == 1
-    )
-    if one and method in ("nearest", "linear", "cubic"):
-        x = tnp.asarray(points[0] if isinstance(points, tuple) else points).reshape(-1)
-        at = xi[0] if isinstance(xi, tuple) else xi
-        order = tnp.argsort(lax.stop_gradient(x))
-        fill = "extrapolate" if method == "nearest" else fill_value
-        made = interp1d(
-            x[order], tnp.asarray(values)[order], kind=method, axis=0, bounds_error=False, fill_value=fill
-        )
-        return made(at)
-    if method == "cubic" or rescale:
-        theirs = calls.of(scipy_module("interpolate").griddata)
-        return theirs(points, values, xi, method=method, fill_value=fill_value, rescale=rescale)
-    if method == "nearest":
-        return NearestNDInterpolator(points, values)(xi)
-    if method == "linear":
-        return LinearNDInterpolator(points, values, fill_value)(xi)
-    dims = len(points) if isinstance(points, tuple) else points.shape[-1]
-    raise ValueError(f"Unknown interpolation method {method!r} for {dims} dimensional data")
