@@ -99,7 +99,7 @@ class Frozen:
         if method.startswith("__"):
             raise AttributeError(method)
         fn = getattr(self.dist, method)
-        return lambda *xs: fn(*xs, *self.args, **self.kwds)
+        return lambda *xs, **more: fn(*xs, *self.args, **self.kwds, **more)
 
 
 class Distribution(Hosted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ from tracejit.numpy.dispatch import plain
 from tracejit.numpy.operands import has_box, raw
 from tracejit.scipy import linalg
 from tracejit.scipy import special as sp
+from tracejit.scipy.continuous import orthants
 from tracejit.scipy.distributions import Frozen, Named
 from tracejit.tracing import caller, to_raw, wrap
 
@@ -104,6 +106,51 @@ def _normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
     """(d (1 + log 2π) + log|Σ|)/2."""
     _, factor, dim = _factor("multivariate_normal", mean, cov)
     return dim * (1 + math.log(2 * math.pi)) / 2 + _half_log_det(factor)
+
+
+def _normal_cdf(
+    x: Any,
+    mean: Any = None,
+    cov: Any = 1,
+    allow_singular: bool = False,
+    maxpts: Any = None,
+    abseps: float = 1e-5,
+    releps: float = 1e-5,
+    *,
+    lower_limit: Any = None,
+    rng: Any = None,
+) -> Any:
+    """The probability that all elements lie below those of `x`, and above `lower_limit`."""
+    name = "multivariate_normal"
+    if allow_singular:
+        raise ArgumentError(name=name, problem="allow_singular has no traced form")
+    mean, factor, dim = _factor(name, mean, cov)
+    if dim > 2 and not isinstance(rng, int):
+        problem = "SciPy draws points at random for more than two variables: give a whole number as `rng`"
+        raise ArgumentError(name=name, problem=problem)
+    x = wrap(raw(x)).astype(float)
+    if x.ndim < 2:
+        x = x.reshape(1) if not x.ndim else x[:, None] if dim == 1 else x[None]
+    middle = 0.0 if mean is None else mean.reshape(dim)
+    ends = [(x - middle).reshape(-1, dim)]
+    sample = orthants.on_the_host({"maxpts": maxpts, "abseps": abseps, "releps": releps, "rng": rng})
+    cov = factor @ factor.T
+    if lower_limit is None:
+        return _shaped(orthants.probability(ends[0], cov, sample), x.shape[:-1])
+    if dim > 2:
+        raise ArgumentError(name=name, problem="lower_limit has no traced form for more than two variables")
+    low = tnp.broadcast_to(wrap(raw(lower_limit)).astype(float) - middle, x.shape).reshape(-1, dim)
+    out: Any = 0.0
+    for corner in itertools.product((0, 1), repeat=dim):
+        at = tnp.stack([(ends[0], low)[c][:, i] for i, c in enumerate(corner)], 1)
+        out = out + (-1) ** sum(corner) * orthants.probability(at, cov, sample)
+    return _shaped(out, x.shape[:-1])
+
+
+def _normal_logcdf(*args: Any, lower_limit: Any = None, **kwargs: Any) -> Any:
+    if lower_limit is not None:
+        raise ArgumentError(name="multivariate_normal", problem="lower_limit has no traced form in logcdf")
+    return tnp.log(_normal_cdf(*args, **kwargs))
 
 
 def _student(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
@@ -230,7 +277,9 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
     return sp.xlogy(powers, x).sum(axis=0) + sp.gammaln(alpha.sum()) - sp.gammaln(alpha).sum()
 
 
-multivariate_normal = VectorDistribution("multivariate_normal", _normal, entropy=_normal_entropy)
+multivariate_normal = VectorDistribution(
+    "multivariate_normal", _normal, entropy=_normal_entropy, cdf=_normal_cdf, logcdf=_normal_logcdf
+)
 multivariate_t = VectorDistribution("multivariate_t", _student)
 dirichlet = VectorDistribution("dirichlet", _dirichlet)
 wishart = VectorDistribution("wishart", _wishart)

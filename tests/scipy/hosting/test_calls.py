@@ -53,6 +53,18 @@ def test_values(f) -> None:
     same(f, X)
 
 
+def test_objects_of_scipys() -> None:
+    f = tj.jit(lambda x: scipy.stats.cramervonmises(x, "norm"), fallback=False)
+    got, want = f(X), scipy.stats.cramervonmises(X, "norm")
+    assert type(got) is type(want) and vars(got) == vars(want)
+    table = tj.jit(lambda x: scipy.stats.tukey_hsd(x, 2 * x, x + 1).statistic, fallback=False)
+    np.testing.assert_array_equal(table(X), scipy.stats.tukey_hsd(X, 2 * X, X + 1).statistic)
+
+
+def test_functions_that_take_large_numbers_only() -> None:
+    same(lambda a: scipy.signal.kaiserord(a, 0.1), 65.0)
+
+
 def test_orders_of_memory() -> None:
     for a in (A, np.asfortranarray(A), A.T):
         same(lambda a: scipy.special.diric(a, 3), a)

@@ -219,8 +219,10 @@ def lain(x: Any, way: Any) -> Any:
 def _asked(function: Any, structure: Any, given: _Given, families: int) -> Template | None:
     """What the function gives on samples, if that is always the same."""
     found: set[Template] = set()
-    for family in range(families):
-        arrays = [sample(a.shape, a.dtype, family, n) for n, a in enumerate(given.types)]  # type: ignore[arg-type]
+    for family in range(families + 1):
+        if family == families and found:
+            break
+        arrays = [sample(a.shape, a.dtype, min(family, FAMILIES), n) for n, a in enumerate(given.types)]  # type: ignore[arg-type]
         try:
             with _lock, warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")

@@ -88,10 +88,18 @@ def known(out: Any) -> Any:
     if issubclass(cls, tuple):
         if hasattr(out, "__dict__"):  # other named tuples are trees as they are
             known_class(cls)
-    elif set(vars(out)).isdisjoint(("__dict__",)) and not dataclasses.is_dataclass(cls):
+    elif set(vars(out)).isdisjoint(("__dict__",)):
+        known_object(out)
+    return out
+
+
+def known_object(x: Any) -> Any:
+    """An object of SciPy's whose class is one of trees now."""
+    cls = type(x)
+    if cls not in _TREES and not dataclasses.is_dataclass(cls):
         _TREES.add(cls)
         tree.register(cls, _parts_of_object, functools.partial(_object_of, cls))
-    return out
+    return x
 
 
 def known_class(cls: type) -> None:

@@ -52,6 +52,8 @@ def adopted(value: Any) -> Adopted | None:
         return _density(value)
     if cls.__module__ == "scipy.stats._distn_infrastructure":
         return _frozen(value)
+    if cls.__module__ == "scipy.stats._multivariate" and cls.__name__.removesuffix("_frozen") in _VECTORS:
+        return _frozen_vector(cls.__name__.removesuffix("_frozen"), value)
     return None
 
 
@@ -114,6 +116,26 @@ def _through_points(ours: Any, value: Any) -> Adopted | None:
         return ours(x, y, kind, axis, bounds_error=bounds_error, fill_value=told, assume_sorted=True)
 
     return Adopted(("x", "y"), ("_kind", "axis", "bounds_error"), make)
+
+
+#: Distribution of vectors or matrices -> where its frozen form has the parameters, in their order.
+_VECTORS = {
+    "multivariate_normal": ("mean", "cov_object._covariance"),
+    "multivariate_t": ("loc", "shape", "df"),
+    "dirichlet": ("alpha",),
+    "wishart": ("df", "scale"),
+    "invwishart": ("df", "scale"),
+    "matrix_normal": ("mean", "rowcov", "colcov"),
+    "multinomial": ("n", "p"),
+}
+
+
+def _frozen_vector(name: str, value: Any) -> Adopted | None:
+    """None for those of singular matrices, and of matrices that SciPy does not keep."""
+    kept = type(getattr(value, "cov_object", None)).__name__ in ("CovViaPSD", "NoneType")
+    if getattr(value, "allow_singular", False) or not kept:
+        return None
+    return Adopted(_VECTORS[name], (), lambda *parts: Frozen(getattr(stats, name), parts, {}))
 
 
 def _frozen(value: Any) -> Adopted | None:

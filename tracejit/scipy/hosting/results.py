@@ -6,6 +6,7 @@
 ("python", type)                 a bool, int, float or complex
 ("same", type, value)            a string, a dtype or None, which must be that value
 ("tuple" | "list", nodes), ("dict", keys, nodes), ("named", class, names, nodes)
+("object", class, names, nodes)  an object of a class of SciPy's that has nothing but these attributes
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tracejit import dtypes, tree
 from tracejit.errors import UnknownDtypeError
 from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.layouts import lies_in, order_of_strides
+from tracejit.scipy.hosting.following import known_object
 from tracejit.tracing import box, is_tracing, new_array, wrap
 
 Template = tuple[Any, ...]
@@ -54,8 +56,24 @@ def _node(x: Any, given: list[np.ndarray], leaves: list[Any]) -> Template:
         return "dict", tuple(x), tuple(_node(v, given, leaves) for v in x.values())
     names = _names(kind)
     if names is None:
-        raise Untellable
+        held = _attributes(x)
+        return "object", kind, tuple(held), tuple(_node(v, given, leaves) for v in held.values())
     return "named", kind, names, tuple(_node(getattr(x, n), given, leaves) for n in names)
+
+
+def _attributes(x: Any) -> dict[str, Any]:
+    """What an object of SciPy's has; Untellable for others, and where that is not all of it."""
+    kind = type(x)
+    plain = kind.__module__.startswith("scipy.") and all(
+        c is object or (c.__flags__ & _OF_PYTHON and "__slots__" not in vars(c)) for c in kind.__mro__
+    )
+    if not plain or not vars(x):
+        raise Untellable
+    return vars(x)
+
+
+#: The flag of classes that Python code has defined (Py_TPFLAGS_HEAPTYPE).
+_OF_PYTHON = 1 << 9
 
 
 def _array(x: np.ndarray, given: list[np.ndarray]) -> Template:
@@ -122,6 +140,10 @@ def rebuilt(template: Template, raws: Iterator[Any]) -> Any:
         return dict(zip(template[1], nodes, strict=True))
     if kind == "named":
         return _made(template[1], template[2], nodes)
+    if kind == "object":
+        made = object.__new__(template[1])
+        vars(made).update(zip(template[2], nodes, strict=True))
+        return known_object(made)
     return nodes if kind == "list" else tuple(nodes)
 
 

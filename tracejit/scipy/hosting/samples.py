@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-#: How many families of values there are.
+#: How many families of values there are, besides one that is asked where none of these does: large numbers.
 FAMILIES = 4
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -31,14 +31,14 @@ def sample(shape: tuple[int, ...], dtype: np.dtype, family: int, place: int) -> 
 
 def _integers(n: int, family: int) -> np.ndarray:
     k = np.arange(n)
-    return (k if n > 1 else k + 2, k % 3 + 1, np.ones(n, np.int64), k % 2)[family]
+    return (k if n > 1 else k + 2, k % 3 + 1, np.ones(n, np.int64), k % 2, k + 60)[family]
 
 
 def _floats(n: int, family: int, place: int) -> np.ndarray:
     k = np.arange(n)
     spread = np.modf((k + 1 + place) * _GOLDEN)[0]
     increasing = (k + 1 + 0.1 * place) / (n + 1 + 0.1 * place)
-    return (increasing, 0.05 + 0.9 * spread, 1.0 + k, spread - 0.5)[family]
+    return (increasing, 0.05 + 0.9 * spread, 1.0 + k, spread - 0.5, 60.0 + k)[family]
 
 
 def laid(x: Any, order: tuple[int, ...] | None) -> Any:
