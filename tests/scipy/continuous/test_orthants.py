@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, multivariate_t, wishart
+from scipy import stats
 
 import tracejit as tj
 from tests.scipy.beside import check_slope, check_values
 from tracejit.errors import ArgumentError
 
+#: The stubs of SciPy take numbers alone.
+THEIRS: Any = stats
+multivariate_normal = THEIRS.multivariate_normal
 MEAN, ROOT = np.array([0.1, 0.2]), np.array([[1.2, 0.0], [0.5, 0.9]])
 X = np.array([[0.3, 0.5], [-1.0, 2.0], [0.0, 0.0], [0.0, 1.0], [-3.0, 0.2], [1.0, -1.0]])
 GIVEN, STUDENT, MATRICES = (
     multivariate_normal(MEAN, ROOT @ ROOT.T),
-    multivariate_t(MEAN, ROOT @ ROOT.T, 5),
-    wishart(4, ROOT @ ROOT.T),
+    THEIRS.multivariate_t(MEAN, ROOT @ ROOT.T, 5),
+    THEIRS.wishart(4, ROOT @ ROOT.T),
 )
 
 
