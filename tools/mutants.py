@@ -132,6 +132,41 @@ def mutants(path: Path) -> list[Mutant]:
     return found
 
 
+def names_at(mutant: Mutant) -> set[str]:
+    """What the change is in: functions, classes, variables that are assigned, keys of tables, and the strings that
+    calls begin with, as tests may name it; and what uses these in the same file, where their names are private."""
+    tree = ast.parse(mutant.path.read_text(encoding="utf-8"))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            pairs = zip(node.keys, node.values, strict=True)
+            named = [(v, k.value) for k, v in pairs if _is_string(k)]  # type: ignore[union-attr]
+        elif isinstance(node, ast.Call) and node.args and _is_string(node.args[0]):
+            named = [(node, node.args[0].value)]  # type: ignore[attr-defined]
+        else:
+            named = [(node, name) for name in _bound(node)]
+        found.update(name for at, name in named if at.lineno <= mutant.line <= (at.end_lineno or 0))
+    used = {name: _used(node) for node in tree.body for name in _bound(node)}
+    new = found
+    while new := {n for n, uses in used.items() if any(x.startswith("_") for x in uses & new)} - found:
+        found |= new
+    return {name.strip("_") for name in found}
+
+
+def _bound(node: ast.AST) -> list[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    return [x.id for x in node.targets if isinstance(x, ast.Name)] if isinstance(node, ast.Assign) else []
+
+
+def _used(node: ast.AST) -> set[str]:
+    return {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
+
+
+def _is_string(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is str
+
+
 def _on_as_many_lines(node: ast.AST, old: str) -> str:
     """The source of a node, with as many lines as what it replaces, so that what follows stays where it is."""
     lines = "\n" * old.count("\n")

@@ -9,8 +9,9 @@ A mutant is the package with one change: a comparison or an operator that became
 dropped, a sign flipped, a number one off, a condition negated or skipped. First one run of the suite, or of every n-th
 test of it, writes down which functions of the package each test enters. Then the tests of `make test` are collected
 once, and for each mutant the process forks: the child gives the changed function its new code and runs tests that enter
-it, until one fails or their time is over. Those of the file come first, then the others, then other parameters of both,
-then tests that enter the file; quick ones first, and one of each test function before a second one. A mutant of what
+it, until one fails or their time is over. Those of the file come first, then the others and tests that are called as
+what is changed, then tests that name it, other parameters of all these, then tests that enter the file; quick ones
+first, and one of each test function before a second one. A mutant of what
 runs while a module is imported has a new process, which imports tests of a few files. A test that fails on the
 unchanged package too kills nothing. Times are of the processors, so that a busy machine changes no outcome.
 
@@ -23,11 +24,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import itertools
 import json
 import os
 import random
-import re
 import resource
 import signal
 import sys
@@ -40,13 +39,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from choosing import PACKAGE, Map, tests_for
 from mutants import ROOT, Mutant, mutants, replaced
 
-PACKAGE = ROOT / "tracejit"
 #: So many seconds a child may wait for something, and a process that imports a mutant compute.
 _IDLE = 60
 #: As many files of tests a process imports that imports a mutant.
-_FILES = 6
+_FILES = 8
 _SUITE = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not exhaustive"]
 _QUICK = [*_SUITE, "--tb=no", "-p", "no:faulthandler"]
 
@@ -106,83 +105,6 @@ def record(path: Path, every: int) -> None:
     tests = {t: (s, [number[k] for k in keys]) for t, (s, keys) in recorder.tests.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"functions": names, "tests": tests}), encoding="utf-8")
-
-
-class Map:
-    """Which tests of a recorded run enter a function or a file."""
-
-    def __init__(self, path: Path) -> None:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        self.seconds: dict[str, float] = {t: s for t, (s, _) in kept["tests"].items()}
-        self.of_families = defaultdict[str, list[float]](list)
-        for test, spent in self.seconds.items():
-            self.of_families[family(test)].append(spent)
-        self.by_function, self.by_file = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-        for test, (_, numbers) in kept["tests"].items():
-            for key in (kept["functions"][n] for n in numbers):
-                self.by_function[key].add(test)
-                self.by_file[key.split(":")[0]].add(test)
-
-    def seconds_of(self, test: str) -> float:
-        """As recorded; of what was not, as of the same test with other parameters, or a tenth of a second."""
-        of_family = self.of_families.get(family(test))
-        return self.seconds.get(test) or (sum(of_family) / len(of_family) if of_family else 0.1)
-
-
-def family(test: str) -> str:
-    """A test without its parameters."""
-    return test.split("[")[0]
-
-
-def mirror(path: Path) -> str:
-    """How the names of a file's own tests begin."""
-    inside = path.relative_to(PACKAGE).with_suffix("")
-    return f"tests/{inside.parent.as_posix()}/test_{inside.name}".replace("/./", "/")
-
-
-def in_turn(tests: list[str]) -> Iterator[str]:
-    """One of each family, then a second one of each, and so on."""
-    families: dict[str, list[str]] = defaultdict(list)
-    for t in tests:
-        families[family(t)].append(t)
-    for row in itertools.zip_longest(*families.values()):
-        yield from filter(None, row)
-
-
-def tests_for(mutant: Mutant, key: str, known: Map, every: list[str], seconds: float) -> list[str]:
-    """The tests to run, in order: as many as took `seconds` when they were recorded."""
-    near = known.by_file[str(mutant.path.relative_to(ROOT))]
-    enter = known.by_function[key] if key else near
-    own = {t for t in every if t.startswith(mirror(mutant.path))}
-    words = {w for w in re.split(r"\W|_", key.partition(":")[2]) if len(w) > 3}
-    folder = f"{Path(mirror(mutant.path)).parent}/"
-    turns = [
-        own & enter,
-        enter,
-        own,
-        _siblings(enter, every),
-        near,
-        _siblings(near, every),
-        {t for t in every if t.startswith(folder)},
-    ]
-
-    def rank(test: str) -> tuple[bool, float]:
-        """Tests first whose parameters are called as the function is."""
-        return not any(w in test for w in words), known.seconds_of(test)
-
-    order = dict.fromkeys(t for tests in turns for t in in_turn(sorted(tests, key=rank)))
-    found, left = [], seconds
-    for t in filter(set(every).__contains__, order):
-        if known.seconds_of(t) <= left:
-            left -= known.seconds_of(t)
-            found.append(t)
-    return found
-
-
-def _siblings(tests: set[str], every: list[str]) -> set[str]:
-    """These with other parameters, of which some were not recorded."""
-    families = {family(t) for t in tests}
-    return {t for t in every if family(t) in families}
 
 
 # ---------------------------------------------------------------- running them
@@ -332,11 +254,16 @@ def imported(mutant: Mutant, tests: list[str]) -> tuple[str, str]:
         resource.prlimit(pid, resource.RLIMIT_CPU, (_IDLE, resource.RLIM_INFINITY))
         status = waited(pid)
         output.seek(0)
-        failed = [line.split()[1] for line in output if line.startswith("FAILED ")]
+        told = output.read()
+    failed = [
+        t for t in tests if f"FAILED {t} - " in told or f"FAILED {t}\n" in told
+    ]  # names may have spaces
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         return "timed out", ""
     return (
-        ("survived", "") if os.waitstatus_to_exitcode(status) in (0, 5) else ("killed", "".join(failed[:1]))
+        ("survived", "")
+        if os.waitstatus_to_exitcode(status) in (0, 5)
+        else ("killed", failed[0] if failed else "")
     )
 
 

@@ -65,7 +65,7 @@ def test_control_c_stops_a_loop(name: str, compiled: bool) -> None:
         sent.append(time.perf_counter())
         signal.raise_signal(signal.SIGINT)
 
-    timer = threading.Timer(0.6, press)  # the loop is compiled and running by then
+    timer = threading.Timer(0.3, press)  # the loop is compiled and running by then
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         f(x)
@@ -81,7 +81,7 @@ def test_a_handler_of_the_users_may_raise_anything() -> None:
 
     before = signal.signal(signal.SIGUSR1, handler)
     try:
-        timer = threading.Timer(0.6, lambda: signal.raise_signal(signal.SIGUSR1))
+        timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGUSR1))
         timer.start()
         with pytest.raises(TimeoutError, match="enough"):
             tj.jit(forever)(1)
