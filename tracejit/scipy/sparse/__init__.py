@@ -13,10 +13,23 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from tracejit import numpy as tnp
 from tracejit.lazily import parts
 from tracejit.numpy.dispatch import LIBRARIES
+from tracejit.numpy.operands import has_box
 from tracejit.ops._lazy import scipy_module
-from tracejit.scipy.sparse import gmres, graphs, hosted, krylov, moves, operations, products, spectra, squares
+from tracejit.scipy.sparse import (
+    general,
+    gmres,
+    graphs,
+    hosted,
+    krylov,
+    moves,
+    operations,
+    products,
+    spectra,
+    squares,
+)
 from tracejit.scipy.sparse.forms import Form, form_of
 from tracejit.scipy.sparse.solving import SOLVERS
 
@@ -24,6 +37,7 @@ if TYPE_CHECKING:
     from tracejit.scipy.sparse import linalg
 
 __all__ = [
+    "general",
     "gmres",
     "graphs",
     "hosted",
@@ -46,7 +60,13 @@ def _entries(module: Any) -> dict[Any, Form]:
     # They keep what they have found, or catch what is no error of a traced value.
     whole = [sputils.upcast, sputils.upcast_char, sputils.upcast_scalar, sputils.is_pydata_spmatrix]
     whole.append(index._compatible_boolean_index)
+    entries[index._broadcast_arrays] = functools.partial(_broadcast, index._broadcast_arrays)
     return entries | {f: functools.partial(f) for f in whole}
+
+
+def _broadcast(function: Any, *arrays: Any) -> Any:
+    """Traced indices have no memory that could be written."""
+    return tnp.broadcast_arrays(*arrays) if has_box(arrays) else function(*arrays)
 
 
 LIBRARIES["scipy.sparse._sparsetools"] = _entries

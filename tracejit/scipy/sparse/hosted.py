@@ -21,7 +21,7 @@ from tracejit.scipy.sparse.solving import as_int, is_sparse, solver
 from tracejit.tracing import to_raw, wrap
 
 
-class _Direct:
+class Direct:
     """SciPy's solver on a matrix of a known structure: `data` and the right side come when the program runs.
 
     `factored`: by factors that are kept until `data` is another, as those of `splu` are."""
@@ -40,14 +40,14 @@ class _Direct:
         self.name = "scipy.sparse.linalg.splu" if factored else "scipy.sparse.linalg.spsolve"
         self.told = f"host call of {self.name}"
 
-    def giving(self, result: Aval, transposed: bool) -> _Direct:
+    def giving(self, result: Aval, transposed: bool) -> Direct:
         """The same with a result of this type, of the transposed equations if so."""
-        other = object.__new__(_Direct)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, results=(result,), transposed=transposed)
         return other
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Direct) and other._key() == self._key()
+        return type(other) is type(self) and other._key() == self._key()  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -68,15 +68,18 @@ class _Direct:
     def _matrix(self, data: np.ndarray) -> Any:
         return scipy_module("sparse").csc_array((data, self.indices, self.indptr), shape=self.shape)
 
+    def _found(self, data: np.ndarray) -> Any:
+        return scipy_module("sparse.linalg").splu(self._matrix(data), **self.options)
+
     def _factors(self, data: np.ndarray) -> Any:
         held = self.held[-1] if self.held else None
         if held is None or held[0].dtype != data.dtype or not np.array_equal(held[0], data):
-            held = np.array(data), scipy_module("sparse.linalg").splu(self._matrix(data), **self.options)
+            held = np.array(data), self._found(data)
             self.held[:] = [held]
         return held[1]
 
 
-def _solved(matrix: Any, b: Any, direct: _Direct, transposed: bool = False) -> Any:
+def _solved(matrix: Any, b: Any, direct: Direct, transposed: bool = False) -> Any:
     """x of `matrix` x = b, (n,) or (n, k), in the common dtype."""
     b = tnp.asarray(b)
     dtype = np.promote_types(np.result_type(matrix.dtype, b.dtype), np.float32)
@@ -96,7 +99,7 @@ def _solved(matrix: Any, b: Any, direct: _Direct, transposed: bool = False) -> A
     return custom_linear_solve(lambda v: product @ v, b, *solvers, has_aux=aux)
 
 
-def _columns(a: Any) -> Any:
+def columns(a: Any) -> Any:
     """A sparse matrix in compressed columns, which is what SciPy's solver takes."""
     matrix = a.tocsc()
     matrix.sum_duplicates()
@@ -111,19 +114,19 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     transpose."""
     if is_sparse(b):
         return scipy_module("sparse.linalg").spsolve(A, b, permc_spec, use_umfpack)
-    matrix, b = _columns(A), tnp.asarray(b)
+    matrix, b = columns(A), tnp.asarray(b)
     options = {"permc_spec": permc_spec, "use_umfpack": use_umfpack}
     if b.ndim == 2 and b.shape[1] == 1:
         b = b.reshape(-1)
-    return _solved(matrix, b, _Direct(matrix, False, options, []))
+    return _solved(matrix, b, Direct(matrix, False, options, []))
 
 
 class _Factors:
     """What stands for SciPy's SuperLU object: it solves equations."""
 
     def __init__(self, a: Any, options: dict[str, Any]) -> None:
-        self._matrix = _columns(a)
-        self._direct = _Direct(self._matrix, True, options, [])
+        self._matrix = columns(a)
+        self._direct = Direct(self._matrix, True, options, [])
         self.shape = tuple(a.shape)
 
     @property
@@ -153,7 +156,7 @@ def factorized(A: Any) -> Callable[[Any], Any]:
 # ---------------------------------------------------------------- Krylov methods
 
 
-class _Iterative(_Direct):
+class _Iterative(Direct):
     """SciPy's own Krylov method, named `method`, which gives (x, info)."""
 
     def __init__(self, matrix: Any, method: str, options: dict[str, Any]) -> None:
@@ -162,7 +165,7 @@ class _Iterative(_Direct):
         self.name = f"scipy.sparse.linalg.{method}"
         self.told = f"host call of {self.name}"
 
-    def giving(self, result: Aval, transposed: bool) -> _Direct:
+    def giving(self, result: Aval, transposed: bool) -> Direct:
         """The same with an x of this type."""
         out = object.__new__(_Iterative)
         out.__dict__.update(
@@ -193,7 +196,7 @@ def _by_scipy(name: str) -> None:
             raise SolverOptionError(
                 function=f"scipy.sparse.linalg.{name}", problem=problem, remedy="use cg or bicgstab"
             )
-        matrix = _columns(A)
+        matrix = columns(A)
         b = tnp.asarray(b)
         x, info = _solved(matrix, b.reshape(-1), _Iterative(matrix, name, options))
         return x, as_int(info)

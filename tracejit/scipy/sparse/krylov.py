@@ -28,8 +28,8 @@ def product_with(a: Any) -> Callable[[Any], Any]:
 
 
 def _adjoint(a: Any) -> Any:
-    """The transpose, for the derivatives; None where an operator has none that could be asked for."""
-    if a is None:
+    """The transpose, for the derivatives; None where an operator has none."""
+    if a is None or getattr(a, "_CustomLinearOperator__rmatvec_impl", _Operator) is None:
         return None
     rmatvec = getattr(a, "rmatvec", None)
     if rmatvec is None:
@@ -64,10 +64,11 @@ class System:
         """(x, info) by `method(a, m, b, x, tolerance, steps)`, which gives x and whether it has converged."""
 
         def solve(a: Any, m: Any) -> Callable[[Any, Any], Any]:
-            def by_method(_: Any, b: Any) -> Any:
+            def by_method(product: Callable[[Any], Any], b: Any) -> Any:
                 size = norm(b)
                 tolerance = tnp.maximum(self.atol, self.rtol * size)
-                x, steps, done = method(a, m, b, self.x0, tolerance, self.maxiter)
+                matrix = _Operator(product) if a is None else a
+                x, steps, done = method(matrix, m, b, self.x0, tolerance, self.maxiter)
                 return tnp.where(size == 0, b, x), tnp.where(done | (size == 0), 0, steps)
 
             return by_method

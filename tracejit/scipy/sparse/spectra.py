@@ -26,11 +26,16 @@ from tracejit.scipy.sparse.squares import columns_of
 _F64 = np.dtype(float)
 
 
-def _refuse(name: str, problem: str, remedy: str = "leave it away") -> None:
+def refuse(name: str, problem: str, remedy: str = "leave it away") -> None:
     raise SolverOptionError(function=f"scipy.sparse.linalg.{name}", problem=problem, remedy=remedy)
 
 
-def _dense_of(a: Any) -> Callable[[Any], Any]:
+def first_vector(v0: Any) -> list[Any]:
+    """ARPACK's first vector as an operand of the program, or none; results have no derivative by it."""
+    return [] if v0 is None else [lax.stop_gradient(tnp.asarray(v0).astype(float))]
+
+
+def dense_of(a: Any) -> Callable[[Any], Any]:
     """The dense matrix of given elements in the order of `columns_of`."""
     if not is_sparse(a):
         return lambda d: d
@@ -63,11 +68,11 @@ def eigsh(
     mode: str = "normal", rng: Any = None,
 ) -> Any:  # fmt: skip
     """`k` eigenvalues, and their vectors, of a symmetric sparse or dense matrix, by SciPy's ARPACK."""
-    for option, given in {"M": M, "v0": v0, "Minv": Minv, "OPinv": OPinv}.items():
+    for option, given in {"M": M, "Minv": Minv, "OPinv": OPinv}.items():
         if given is not None:
-            _refuse("eigsh", f"the option `{option}`")
+            refuse("eigsh", f"the option `{option}`")
     data, made = columns_of("eigsh", A)
-    dense, n = _dense_of(A), A.shape[0]
+    dense, n = dense_of(A), A.shape[0]
     settings = {
         "sigma": sigma,
         "which": which,
@@ -78,20 +83,23 @@ def eigsh(
         "rng": rng,
     }
 
-    def host(_: Any, d: Any) -> Any:
-        w, v = scipy_module("sparse.linalg").eigsh(made(d), k, **settings)
+    started = first_vector(v0)
+
+    def host(_: Any, d: Any, *first: Any) -> Any:
+        given = settings | {"v0": first[0] if first else None}
+        w, v = scipy_module("sparse.linalg").eigsh(made(d), k, **given)
         if return_eigenvectors:
             return w, v.T
         # Without vectors ARPACK gives the values in an order of its own.
         alone = scipy_module("sparse.linalg").eigsh(
-            made(d), k, return_eigenvectors=False, **settings | {"rng": None if rng is None else 0}
+            made(d), k, return_eigenvectors=False, **given | {"rng": None if rng is None else 0}
         )
         order = np.argsort(w)[np.argsort(np.argsort(alone))]
         return w[order], v.T[order]
 
     @custom_jvp
     def pairs(d: Any) -> Any:
-        return tuple(solving.host_call(host, [], [Aval((k,), _F64), Aval((k, n), _F64)], d))
+        return tuple(solving.host_call(host, [], [Aval((k,), _F64), Aval((k, n), _F64)], d, *started))
 
     @pairs.defjvp
     def _slopes(primals: Any, tangents: Any) -> Any:
@@ -109,21 +117,24 @@ def svds(
     return_singular_vectors: Any = True, solver: str = "arpack", rng: Any = None, options: Any = None,
 ) -> Any:  # fmt: skip
     """`k` singular values, and their vectors, of a sparse or dense matrix, by SciPy's solver."""
-    if v0 is not None or return_singular_vectors not in (True, False):
-        _refuse("svds", "`v0`, or vectors of one side")
+    if return_singular_vectors not in (True, False, "u", "vh"):
+        raise ValueError("`return_singular_vectors` must be in (False, True, 'u', 'vh').")
     data, made = columns_of("svds", A)
-    dense, (m, n) = _dense_of(A), A.shape
+    dense, (m, n) = dense_of(A), A.shape
     settings = {"ncv": ncv, "tol": tol, "which": which, "maxiter": maxiter, "solver": solver, "rng": rng}
     settings["options"] = options
     half = 0.5**0.5
 
-    def host(_: Any, d: Any) -> Any:
-        u, s, vh = scipy_module("sparse.linalg").svds(made(d), k, **settings)
+    started = first_vector(v0)
+
+    def host(_: Any, d: Any, *first: Any) -> Any:
+        v0 = first[0] if first else None
+        u, s, vh = scipy_module("sparse.linalg").svds(made(d), k, v0=v0, **settings)
         return s, np.concatenate([u.T, vh], axis=1) * half
 
     @custom_jvp
     def triples(d: Any) -> Any:
-        return tuple(solving.host_call(host, [], [Aval((k,), _F64), Aval((k, m + n), _F64)], d))
+        return tuple(solving.host_call(host, [], [Aval((k,), _F64), Aval((k, m + n), _F64)], d, *started))
 
     @triples.defjvp
     def _slopes(primals: Any, tangents: Any) -> Any:
@@ -133,7 +144,11 @@ def svds(
         return (s, z), (tnp.sum(z * (z @ da.T), axis=1), _moved(a, da, s, z))
 
     s, z = triples(data)
-    return (z[:, :m].T / half, s, z[:, m:] / half) if return_singular_vectors else s
+    if return_singular_vectors is False:
+        return s
+    both = return_singular_vectors is True
+    left = z[:, :m].T / half if both or return_singular_vectors == "u" else None
+    return left, s, z[:, m:] / half if both or return_singular_vectors == "vh" else None
 
 
 def _symmetric(a: Any) -> Any:
@@ -155,12 +170,12 @@ def expm_multiply(
     """exp(A) B, or exp(t A) B at `num` times t from `start` to `stop`: a loop over a Taylor series of A less its mean
     diagonal (Al-Mohy and Higham 2011)."""
     if not (is_sparse(A) or (hasattr(A, "shape") and not hasattr(A, "matvec"))):
-        _refuse("expm_multiply", "an operator", "give a matrix")
+        refuse("expm_multiply", "an operator", "give a matrix")
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError("expected A to be like a square matrix")
     B = tnp.asarray(B)
     if np.result_type(A.dtype, B.dtype) == np.float32:
-        _refuse("expm_multiply", "float32", "give arrays of float64")
+        refuse("expm_multiply", "float32", "give arrays of float64")
     if A.shape[1] != B.shape[0]:
         raise ValueError(f"shapes of matrices A {A.shape} and B {B.shape} are incompatible")
     B = B.astype(np.result_type(A.dtype, B.dtype, float))
@@ -204,12 +219,26 @@ def spsolve_triangular(
     unit_diagonal: bool = False,
 ) -> Any:  # fmt: skip
     """x of A x = b for a triangular sparse A, as `spsolve` finds it."""
-    if unit_diagonal or not is_sparse(A):
-        _refuse("spsolve_triangular", "unit_diagonal, or what is no sparse array", "call spsolve")
+    if not is_sparse(A):
+        refuse("spsolve_triangular", "what is no sparse array", "call spsolve")
     a = A.tocsc()
     columns = np.repeat(np.arange(a.shape[1]), np.diff(known(a.indptr)))
     rows = np.asarray(known(a.indices))
     if np.any(rows < columns if lower else rows > columns):
         raise ValueError(f"A is not triangular: {'lower' if lower else 'upper'}={lower}.")
+    if unit_diagonal:
+        A = _with_ones(a, rows, columns)
     x = spsolve(A, b)
     return x.reshape(tnp.asarray(b).shape)
+
+
+def _with_ones(a: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
+    """The matrix in compressed columns, which has its elements at these places, with ones on the diagonal."""
+    n, others = a.shape[0], np.flatnonzero(rows != columns)
+    rows = np.concatenate([rows[others], np.arange(n)])
+    columns = np.concatenate([columns[others], np.arange(n)])
+    order, out = np.lexsort((rows, columns)), a.copy()
+    out.data = tnp.concatenate([a.data[others], tnp.ones(n, a.dtype)])[order]
+    out.indices = rows[order].astype(np.int32)
+    out.indptr = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=n))]).astype(np.int32)
+    return out
