@@ -15,6 +15,7 @@ from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.scipy.optimizing import curves as _curves
+from tracejit.scipy.optimizing import differences as _differences
 from tracejit.scipy.optimizing import everywhere as _everywhere
 from tracejit.scipy.optimizing import linear as _linear
 from tracejit.scipy.optimizing import minima as _minima
@@ -159,8 +160,8 @@ brenth = _bracketing("brenth")
 bisect = _bracketing("bisect")
 ridder = _bracketing("ridder")
 
-approx_fprime = _part.solver(_one_variable.approx_fprime)
-check_grad = _part.solver(_one_variable.check_grad)
+approx_fprime = _part.solver(_differences.approx_fprime)
+check_grad = _part.solver(_differences.check_grad)
 curve_fit = _part.solver(_curves.curve_fit)
 fixed_point = _part.solver(_one_variable.fixed_point)
 linprog = _part.function(_linear.linprog)

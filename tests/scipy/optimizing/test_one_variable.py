@@ -9,7 +9,7 @@ import pytest
 import scipy.optimize as so
 
 import tracejit as tj
-from tracejit.errors import FallbackWarning, SolverOptionError
+from tracejit.errors import FallbackWarning, SolverFailedError, SolverOptionError
 
 CASES = {
     "root_scalar": lambda k: so.root_scalar(lambda x: x**3 - k, bracket=(0, 3)).root,
@@ -28,6 +28,14 @@ CASES = {
     "newton array": lambda k: so.newton(
         lambda x: x**2 - k * np.arange(1.0, 4), np.ones(3), lambda x: 2 * x
     ).sum(),
+    "halley array": lambda k: so.newton(
+        lambda x: x**2 - k * np.arange(1.0, 4), np.ones(3), lambda x: 2 * x, fprime2=lambda x: 2 + 0 * x
+    ).sum(),
+    "secant array": lambda k: so.newton(lambda x: x**2 - k * np.arange(1.0, 4), np.array([1.0, -2, 3])).sum(),
+    "newton of one": lambda k: so.newton(lambda x: x**2 - k, np.ones(1), lambda x: 2 * x).sum(),
+    "steps alone": lambda k: (
+        so.fixed_point(lambda x: np.sqrt(k + x), 1.0, method="iteration", xtol=1e-12) * 1
+    ),
     "toms748": lambda k: so.toms748(lambda x: x**3 - k, 0.0, 3.0),
     "fixed_point": lambda k: so.fixed_point(lambda x: np.sqrt(k + x), [1.0, 1.2])[1],
     "brent": lambda k: so.minimize_scalar(lambda x: (x - k) ** 4 + x**2, tol=1e-12).x,
@@ -87,3 +95,51 @@ def test_refusals() -> None:
             tj.grad(f)(1.0)
         with tj.config.override(fallback=True), pytest.warns(FallbackWarning):
             assert tj.jit(f)(1.0) == f(1.0)
+
+
+def test_open_methods_are_scipys() -> None:
+    """Steps, calls and ends, without a call of SciPy's."""
+
+    def told(r):
+        return r.root, r.iterations, r.function_calls, r.converged
+
+    def f(k):
+        of, slope = (lambda x: x**3 - k), (lambda x: 3 * x**2)
+        bend = lambda x: 6 * x
+        return (
+            told(so.root_scalar(of, x0=5.0, fprime=slope)),
+            told(so.root_scalar(of, x0=5.0, fprime=slope, maxiter=3)),
+            told(so.root_scalar(of, x0=5.0, fprime=slope, fprime2=bend, xtol=1e-3)),
+            told(so.root_scalar(of, x0=-0.3, x1=4.0)),
+            told(so.root_scalar(lambda x: k * x, x0=0.0, fprime=lambda x: k)),
+        )
+
+    compiled = tj.jit(f, fallback=False)
+    assert compiled(1.3) == f(1.3)
+    assert "library_call" not in compiled.lower(1.3).as_text("jaxpr")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda k: so.newton(lambda x: x**9 - k, 9.0, lambda x: 9 * x**8, maxiter=4),
+        lambda k: so.newton(lambda x: x**2 + k, 0.0, lambda x: 2 * x),
+        lambda k: so.newton(lambda x: k + 0 * x, 0.3),
+        lambda k: so.newton(lambda x: k - x, 0.3, x1=0.3),
+        lambda k: so.newton(lambda x: x**2 + k, np.array([1.0, 2.0]), lambda x: 2 * x),
+        lambda k: so.fixed_point(lambda x: 1 - k * x, 0.3, method="iteration"),
+    ],
+)
+def test_what_does_not_converge(f) -> None:
+    with pytest.raises(SolverFailedError):
+        tj.jit(f, fallback=False)(1.3)
+    with pytest.raises((RuntimeError, ValueError)) as want:
+        f(1.3)
+    with pytest.raises(type(want.value)) as got:
+        tj.jit(f, fallback=True)(1.3)
+    assert str(got.value) == str(want.value)
+
+
+def test_complex_guesses() -> None:
+    with pytest.raises(SolverOptionError, match="complex"):
+        tj.grad(lambda k: so.newton(lambda x: x**2 + k, 1j, lambda x: 2 * x).imag)(1.3)

@@ -3,6 +3,7 @@ of solutions by the implicit function theorem (see `solving`)."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,14 +11,14 @@ import numpy as np
 
 from tracejit import numpy as tnp
 from tracejit.errors import RootBracketError, SolverFailedError, SolverOptionError
-from tracejit.ir.avals import Aval, aval_of
 from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
+from tracejit.scipy.optimizing import open_methods
 from tracejit.scipy.optimizing.bracketing import FINDERS
 from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
-from tracejit.tracing import call_user, new_array, to_raw, wrap
+from tracejit.tracing import new_array, to_raw, wrap
 
 _F64 = np.dtype(np.float64)
 #: The least relative tolerance of SciPy.
@@ -155,17 +156,55 @@ def root_scalar(
         x, counts = bracketed(chosen, inner, (start, second), tolerances, must=False)
         return report(python(x), counts, chosen)
 
+    if chosen in ("newton", "halley", "secant"):
+        own = {"xtol": 1.48e-8, "rtol": 0.0, "maxiter": 50} | (options or {})
+        own |= {k: v for k, v in settings.items() if k in own}
+        near = open_methods.Tolerances(own["xtol"], own["rtol"], own["maxiter"])
+        _judge_steps(near)
+        used = [] if chosen == "secant" else slopes[: 1 if chosen == "newton" else 2]
+        x, counts = _opened(chosen, inner, start, used, None if x1 is None else second, near)
+        return report(x, counts, chosen)
+
     def run(fs: Any, a: Any, b: Any) -> Any:
-        given = dict(zip(("fprime", "fprime2"), map(_of_floats, fs[1:]), strict=False))
-        if chosen in _BRACKETING:
-            given |= {"bracket": (float(a), float(b))}
-        else:
-            given |= {"x0": float(a)} | ({"x1": float(b)} if x1 is not None else {})
-        r = _theirs().root_scalar(_of_floats(fs[0]), **given, **settings)
+        r = _theirs().root_scalar(_of_floats(fs[0]), bracket=(float(a), float(b)), **settings)
         return r.root, r.iterations, r.function_calls, r.converged
 
-    x, counts = _found("root_scalar", inner, start, slopes, run, start, second, must=False)
+    x, counts = _found("root_scalar", inner, start, [], run, start, second, must=False)
     return report(x, counts, chosen)
+
+
+def _judge_steps(t: open_methods.Tolerances) -> None:
+    if t.absolute <= 0:
+        raise ValueError(f"tol too small ({t.absolute:g} <= 0)")
+    if operator.index(t.steps) < 1:
+        raise ValueError("maxiter must be greater than 0")
+
+
+def _opened(
+    name: str,
+    inner: Callable[[Any], Any],
+    start: Any,
+    slopes: list[Any],
+    second: Any,
+    t: open_methods.Tolerances,
+) -> tuple[Any, list[Any]]:
+    """The root near `start` of a number, and [iterations, calls, converged]; the program fails where SciPy warns."""
+
+    def value(x: Any) -> Any:
+        return solving.scalar(inner(x))
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        if slopes:
+            found = open_methods.newton(value, slopes[0], slopes[1] if len(slopes) > 1 else None, x, t)
+        else:
+            found = open_methods.secant(value, x, second, t)
+        return found.root, (found.iterations, found.calls, found.converged, found.regular)
+
+    if second is not None and not slopes:
+        fail_if(to_raw(second == start), SolverFailedError, "x1 and x0 must be different")
+    x, (iterations, calls, converged, regular) = solving.root_of(value, start, solve, solving.number_solve)
+    _must(regular, f"{name} came to two equal values, or to a slope of zero.")
+    return x, [iterations, calls, converged]
 
 
 def _numbers(f: Any, args: Any) -> Callable[[Any], Any]:
@@ -196,31 +235,44 @@ def newton(
     Raises SolverOptionError for `full_output`."""
     if full_output or not disp:
         refuse("newton", "full_output or disp=False")
+    if tnp.asarray(x0).dtype.kind == "c":
+        refuse("newton", "a complex x0", "solve for real and imaginary parts")
     inner = solving.with_args(func, args)
     start = tnp.asarray(x0).astype(float)
-    settings = {"tol": tol, "maxiter": maxiter, "rtol": rtol}
-
-    def value(x: Any) -> Any:
-        return solving.scalar(inner(x)) if not start.ndim else tnp.asarray(inner(x)).astype(float)
+    near = open_methods.Tolerances(tol, rtol, maxiter)
+    _judge_steps(near)
 
     def like(g: Any) -> Callable[[Any], Any]:
         slope = solving.with_args(g, args)
-        return lambda x: tnp.broadcast_to(tnp.asarray(slope(x)).astype(float), start.shape)
+        return lambda x: tnp.broadcast_to(tnp.asarray(slope(x)).astype(float), x.shape)
 
-    more = [like(g) for g in (fprime, fprime2) if g is not None]
-    second = start if x1 is None else tnp.asarray(x1).astype(float)
+    slopes = [like(g) for g in (fprime, fprime2) if g is not None] if fprime is not None else []
+    if start.size == 1:
+        second = None if x1 is None else tnp.asarray(x1).astype(float).reshape(())
+        of_one = inner if not start.ndim else lambda x: inner(x.reshape(start.shape))
+        slopes = slopes if not start.ndim else [_of_one(g, start.shape) for g in slopes]
+        x, (_, _, converged) = _opened("newton", of_one, start.reshape(()), slopes, second, near)
+        _must(converged, "newton did not converge.")
+        return x.reshape(start.shape)[()]
+
+    def values(x: Any) -> Any:
+        return tnp.broadcast_to(tnp.asarray(inner(x)).astype(float), x.shape)
 
     def solve(x: Any) -> tuple[Any, Any]:
-        compiled = [solving.Compiled(f, x) for f in (value, *more)]
+        if slopes:
+            bend = slopes[1] if len(slopes) > 1 else None
+            found = open_methods.newtons(values, slopes[0], bend, x, near)
+        else:
+            found = open_methods.secants(values, x, near)
+        return found.root, found.converged & found.regular
 
-        def run(fs: Any, x: Any, second: Any) -> Any:
-            given = dict(zip(("fprime", "fprime2"), fs[1:], strict=False))
-            other = {} if x1 is None else {"x1": second[()]}
-            return [_theirs().newton(fs[0], x[()], **given, **other, **settings)]
+    x, good = solving.root_of(values, start, solve, solving.number_solve)
+    _must(good, "newton did not converge in all elements.")
+    return x
 
-        return solving.host_call(run, compiled, [Aval(start.shape, _F64)], x, second)[0], None
 
-    return solving.root_of(value, start, solve, solving.number_solve)[0]
+def _of_one(g: Callable[[Any], Any], shape: tuple[int, ...]) -> Callable[[Any], Any]:
+    return lambda x: g(x.reshape(shape)).reshape(())
 
 
 def toms748(
@@ -257,6 +309,8 @@ def fixed_point(
     method: str = "del2",
 ) -> Any:
     """The point with func(x, *args) = x that is found from `x0`, an array. Its derivatives are those of the point."""
+    if tnp.asarray(x0).dtype.kind == "c":
+        refuse("fixed_point", "a complex x0", "solve for real and imaginary parts")
     inner, start = solving.with_args(func, args), tnp.asarray(x0).astype(float)
 
     def step(x: Any) -> Any:
@@ -264,14 +318,15 @@ def fixed_point(
             tnp.asarray(inner(x.reshape(start.shape))).astype(float), start.shape
         ).reshape(-1)
 
+    if method not in ("del2", "iteration"):
+        raise KeyError(method)
+
     def solve(x: Any) -> tuple[Any, Any]:
-        def run(fs: Any, x: Any) -> Any:
-            given = {"xtol": xtol, "maxiter": maxiter, "method": method}
-            return [_theirs().fixed_point(fs[0], x, **given)]
+        found = open_methods.fixed(step, x, xtol, maxiter, method == "del2")
+        return found.root, found.converged
 
-        return solving.host_call(run, [solving.Compiled(step, x)], [aval_of(to_raw(x))], x)[0], None
-
-    x, _ = solving.root_of(lambda x: x - step(x), start.reshape(-1), solve, solving.dense_solve)
+    x, done = solving.root_of(lambda x: x - step(x), start.reshape(-1), solve, solving.dense_solve)
+    _must(done, "fixed_point did not converge.")
     return new_array(to_raw(x.reshape(start.shape)))
 
 
@@ -318,44 +373,3 @@ def minimize_scalar(
     x, (nit, nfev, success) = solving.root_of(conditions, start, solve, solving.number_solve)
     fields = {"nit": python(nit), "nfev": python(nfev), "success": python(success != 0)}
     return partial("minimize_scalar", x=x, fun=wrap(to_raw(value(x))), **fields)
-
-
-# ---------------------------------------------------------------- differences
-
-
-def approx_fprime(xk: Any, f: Callable[..., Any], epsilon: Any = 1.4901161193847656e-08, *args: Any) -> Any:
-    """The derivatives of `f(x, *args)` at `xk` by forward differences of the steps `epsilon`, as SciPy takes them."""
-    x = tnp.asarray(xk).astype(float)
-    if x.ndim != 1:
-        refuse("approx_fprime", f"xk of shape {x.shape}", "give a vector")
-    steps = tnp.broadcast_to(tnp.asarray(epsilon).astype(float), x.shape)
-    _must(tnp.all((x + steps) - x != 0), "A step is too small.")
-
-    def at(x: Any) -> Any:
-        out = tnp.asarray(call_user(f, x, *args)).astype(float)
-        return out.reshape(out.shape if out.size > 1 else ())
-
-    base = at(x)
-    rows = []
-    for n in range(x.size):
-        moved = x + steps * np.eye(x.size)[n]
-        rows.append((at(moved) - base) / (moved[n] - x[n]))
-    out = tnp.stack(rows)
-    return out if out.ndim < 2 else out.T
-
-
-def check_grad(
-    func: Callable[..., Any],
-    grad: Callable[..., Any],
-    x0: Any,
-    *args: Any,
-    epsilon: Any = 1.4901161193847656e-08,
-    direction: str = "all",
-    rng: Any = None,
-) -> Any:
-    """The norm of the difference of `grad(x0, *args)` and forward differences."""
-    if direction != "all":
-        refuse("check_grad", f"direction={direction!r}")
-    x0 = tnp.asarray(x0)
-    gap = tnp.asarray(call_user(grad, x0, *args)) - approx_fprime(x0, func, epsilon, *args)
-    return tnp.sqrt(tnp.sum(tnp.abs(gap**2)))
