@@ -55,7 +55,8 @@ def _apply(rule: Rule, g: Integrand, low: Any, width: Any) -> tuple[Any, Any, An
     size = h * tnp.dot(rule.kronrod, _norms(v))
     spread = h * tnp.dot(rule.kronrod, _norms(v - mean))
     safe = tnp.where(spread > 0, spread, 1.0)
-    scaled = spread * tnp.minimum(1.0, (200 * error / safe) ** 1.5)
+    ratio = 200 * error / safe
+    scaled = spread * tnp.minimum(1.0, ratio * tnp.sqrt(ratio))
     error = tnp.where((spread > 0) & (error > 0), scaled, error)
     error = tnp.where(size > np.finfo(float).tiny / (50 * _EPS), tnp.maximum(50 * _EPS * size, error), error)
     return value, error, tnp.max(inner)
@@ -76,6 +77,9 @@ def adaptive(g: Integrand, rule: Rule, edges: Sequence[Any], how: How) -> tuple[
 
     `g(t)` gives a value and its error. Where more than `limit` intervals would be needed, and extrapolation is not
     asked for or not good enough, the program fails."""
+    rule = (
+        rule.in_vectors() if how.extrapolates else rule
+    )  # else integrands may be integrals, which are no vectors
     pairs = (
         tnp.stack([tnp.asarray(e) for e in edges[:-1]]),
         tnp.diff(tnp.stack([tnp.asarray(e) for e in edges])),
