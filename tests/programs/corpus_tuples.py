@@ -246,3 +246,20 @@ def a_tuple_of_a_list_and_one_that_branches_choose() -> Any:
         return np.ones(3) * 5, np.ones(3)
 
     return f, [(arg(), 1.5, 9.0), (arg(), 0.5, 4.0), (arg(), 2.0, 12.0), (arg(), 2.0, 3.5)], None
+
+
+@program
+def tuples_of_outside_in_another_place_of_their_list():
+    t = (float("1.0"), 2.0)
+    group = [(float("3.0"), 2.0), t]
+
+    def f(y, k):
+        group[int(np.argmax(y)) % 2] = group[1] if k > 0 else t
+        return group[0] is group[1]
+
+    calls = [
+        (np.array([0.5, 1.25, 3.0]), 1),
+        (np.array([0.5, 1.25, 1.0]), 0),
+        (np.array([3.0, 1.25, 1.0]), 0),
+    ]
+    return f, calls, lambda: (group, t)

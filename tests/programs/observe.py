@@ -113,7 +113,8 @@ def _told() -> Iterator[_Told]:
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            told.logged.append(f"{record.levelname} {record.getMessage()}")
+            if record.name.partition(".")[0] != "tracejit":  # which says that tracing takes long, on a busy machine
+                told.logged.append(f"{record.levelname} {record.getMessage()}")
 
     handler, root = Handler(), logging.getLogger()
     root.addHandler(handler)

@@ -2,17 +2,22 @@
 
 A template is text with holes: `<float>` is filled with an expression of that kind, `<@float>` with a name that has
 one, `<+float:i>` with a new name, which later lines know (and this template again as `<$i>`), `<block>` and `<loop>`
-with statements one level deeper (in the latter, break and continue are allowed). A kind that begins with `my_` is a
+with statements one level deeper (in the latter, break and continue are allowed), `<body>` with those of a function in
+the function, which may bind names of the function around it. A kind that begins with `my_` is a
 thing that the program may change; a hole of the kind without `my_` may be filled with one, too.
 """
 
 from __future__ import annotations
 
+import ast
 import random
 import re
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 _HOLE = re.compile(r"<([@+$]?)(\w+)(?::(\w+))?>")
-_BLOCKS = ("<block>", "<loop>")
+_BLOCKS = ("<block>", "<loop>", "<body>")
 INDENT = "    "
 
 
@@ -27,13 +32,23 @@ class Grammar:
         self.expressions: dict[str, list[str]] = {}
         self.leaves: dict[str, list[str]] = {}
         self.statements: list[tuple[float, str]] = []
+        self.nesting = 2  # how deep expressions are
 
-    def copy(self) -> Grammar:
-        new = Grammar()
-        new.expressions = {k: list(v) for k, v in self.expressions.items()}
-        new.leaves = {k: list(v) for k, v in self.leaves.items()}
-        new.statements = list(self.statements)
-        return new
+
+@dataclass
+class Part:
+    """What a feature adds: expressions and leaves by kind, statements with weights, lines that the function begins
+    with, names that it knows (attributes and elements, too), arguments (name, kind, what is given), lines that reset
+    the state, and what of it is looked at."""
+
+    expressions: dict[str, list[str]] = field(default_factory=dict)
+    leaves: dict[str, list[str]] = field(default_factory=dict)
+    statements: list[tuple[float, str]] = field(default_factory=list)
+    opening: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+    resets: list[str] = field(default_factory=list)
+    state: list[str] = field(default_factory=list)
 
 
 class Writer:
@@ -44,6 +59,7 @@ class Writer:
         self.lines: list[str] = []
         self.depth = self.loops = 0
         self.breakable = False
+        self.nesting = grammar.nesting
 
     # ------------------------------------------------------------ names
 
@@ -113,14 +129,17 @@ class Writer:
 
     # ------------------------------------------------------------ statements
 
-    def statement(self) -> None:
+    def statement(self, template: str | None = None) -> None:
         """One more statement, or none if the template that is drawn finds no names."""
-        weights, templates = zip(*self.grammar.statements, strict=True)
-        template = self.rng.choices(templates, weights)[0]
+        if template is None:
+            weights, templates = zip(*self.grammar.statements, strict=True)
+            template = self.rng.choices(templates, weights)[0]
         compound = any(b in template for b in _BLOCKS)
         if (compound and self.depth >= 3) or ("<loop>" in template and self.loops >= 2):
             return
         if re.search(r"\b(break|continue)\b", template) and "<loop>" not in template and not self.breakable:
+            return
+        if template.startswith("return") and self.depth <= 1:  # what came after would never run
             return
         state = len(self.lines), dict(self.names)
         try:
@@ -134,11 +153,14 @@ class Writer:
         for text in template.strip("\n").split("\n"):
             body = text.lstrip(" ")
             depth = (len(text) - len(body)) // len(INDENT)
+            if body == "<body>":
+                self._body(depth)
+                continue
             if body in _BLOCKS:
                 self._block(depth, body == "<loop>")
                 continue
             self._entering = {}
-            self.emit(depth, self.fill(body, 2, labels))
+            self.emit(depth, self.fill(body, self.nesting, labels))
             self.names |= self._entering
 
     def emit(self, depth: int, text: str) -> None:
@@ -159,6 +181,19 @@ class Writer:
         self.breakable = breakable
         if self.rng.random() > 0.06:  # otherwise later lines may read what may not be bound
             self.names = names
+
+    def _body(self, depth: int) -> None:
+        """The statements of an inner function, after a declaration of the names that they bind outside of it."""
+        start, loops, breakable, names = len(self.lines), self.loops, self.breakable, dict(self.names)
+        self.loops, self.breakable = 0, False
+        self._block(depth, False)
+        self.loops, self.breakable, self.names = loops, breakable, names
+        bound = stores(self.lines[start:])
+        inner = sorted(n for n in bound if n in names and n not in MODULE_NAMES)
+        outer = sorted(bound & MODULE_NAMES)
+        for word, found in (("nonlocal", inner), ("global", outer)):
+            if found:
+                self.lines.insert(start, INDENT * (self.depth + depth) + f"{word} {', '.join(found)}")
 
     def statements(self, least: int, most: int) -> None:
         """Statements until there are enough lines."""
@@ -181,3 +216,17 @@ def _closes_at_the_end(text: str) -> bool:
         if level == 0:
             return n == len(text) - 1
     return False
+
+
+#: Names of the module that statements bind.
+MODULE_NAMES = frozenset(("SCALE", "COUNT"))
+
+
+def stores(lines: Iterable[str]) -> set[str]:
+    """Names that these lines bind; none where quotes in the text of a text make them no Python."""
+    loop = textwrap.indent(textwrap.dedent("\n".join(lines)), INDENT)
+    try:
+        tree = ast.parse(f"def f():\n while True:\n{loop}")
+    except SyntaxError:
+        return set()
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}

@@ -7,8 +7,8 @@ text, `thing` an object, `set` a set of integers, `pair` a tuple of two floats, 
 
 from __future__ import annotations
 
-from tests.storms.env import Grammar
-from tests.storms.wider import widen
+from tests.storms.env import Grammar, Part
+from tests.storms.parts import widen
 
 LEAVES = {
     "float": ["0.5", "1.5", "-0.25", "2.0", "0.0", "-1.0", "3.25", "1e-3", "SCALE"],
@@ -423,7 +423,7 @@ DRAWS = ["RNG.normal()", "RNG.random()", "np.random.rand()", "random.random()", 
 INTEGER_DRAWS = ["RNG.integers(5)", "random.randint(0, 4)"]
 
 
-def grammar(features: set[str]) -> Grammar:
+def grammar(features: set[str], parts: list[Part]) -> Grammar:
     """The expressions of a program with these features."""
     g = Grammar()
     g.leaves = {k: list(v) for k, v in LEAVES.items()}
@@ -434,5 +434,5 @@ def grammar(features: set[str]) -> Grammar:
         g.expressions["float"] += DRAWS * 2
         g.expressions["int"] += INTEGER_DRAWS
         g.expressions["vec"] += ["RNG.normal(size=4)", "RNG.permutation(<vec>)"]
-    widen(g, features)
+    widen(g, parts)
     return g

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
-import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tests.storms.checking import Outcome, check
@@ -23,15 +23,23 @@ def minimise(source: str, budget: int = BUDGET) -> str:
     tree, progress = ast.parse(source), True
     while progress and budget > 0:
         progress, at = False, 0
-        while (
-            budget > 0 and (smaller := next(itertools.islice(candidates(tree), at, None), None)) is not None
-        ):
-            budget -= 1
-            if still_fails(smaller, wanted):
-                tree, progress = smaller, True
-            else:
-                at += 1
+        while budget > 0 and (smaller := _first_that_fails(tree, at, budget, wanted)):
+            tree, at, tried = smaller
+            budget, progress = budget - tried, True
+        budget -= 1
     return ast.unparse(tree) + "\n"
+
+
+def _first_that_fails(
+    tree: ast.Module, at: int, budget: int, wanted: tuple[str, ...]
+) -> tuple[ast.Module, int, int] | None:
+    """The first candidate from the one of this number on that fails, its number, and how many were tried."""
+    for n, make in enumerate(candidates(tree)):
+        if n >= at + budget:
+            return None
+        if n >= at and still_fails(smaller := make(), wanted):
+            return smaller, n, n - at + 1
+    return None
 
 
 def sort_of(outcome: Outcome) -> tuple[str, ...]:
@@ -51,16 +59,19 @@ def still_fails(tree: ast.Module, wanted: tuple[str, ...]) -> bool:
     return outcome.fails and sort_of(outcome) == wanted
 
 
-def candidates(tree: ast.Module) -> Iterator[ast.Module]:
-    """The module with one thing less, large cuts first. Paths name nodes, so that each candidate is a copy."""
+Maker = Callable[[], ast.Module]
+
+
+def candidates(tree: ast.Module) -> Iterator[Maker]:
+    """What makes the module with one thing less, large cuts first. Paths name nodes, so that each one is a copy."""
     bodies = list(_bodies(tree, ()))
     for path, field, n in bodies:  # halves
         if n > 3:
             for part in (slice(0, n // 2), slice(n // 2, n)):
-                yield _cut(tree, path, field, part)
+                yield partial(_cut, tree, path, field, part)
     for path, field, n in bodies:
         for k in reversed(range(n)):
-            yield _cut(tree, path, field, slice(k, k + 1))
+            yield partial(_cut, tree, path, field, slice(k, k + 1))
     for path, field, n in bodies:
         for k in range(n):
             yield from _hoisted(tree, path, field, k)
@@ -96,37 +107,46 @@ def _cut(tree: ast.Module, path: tuple[object, ...], field: str, part: slice) ->
     return new
 
 
-def _hoisted(tree: ast.Module, path: tuple[object, ...], field: str, k: int) -> Iterator[ast.Module]:
+def _hoisted(tree: ast.Module, path: tuple[object, ...], field: str, k: int) -> Iterator[Maker]:
     """A compound statement replaced by its body."""
     old = getattr(_at(tree, path), field)[k]
     if isinstance(old, (ast.If, ast.For, ast.While, ast.Try, ast.With)):
         for inner in ("body", "orelse", "finalbody"):
             if getattr(old, inner, None):
-                new = copy.deepcopy(tree)
-                body = getattr(_at(new, path), field)
-                body[k : k + 1] = getattr(body[k], inner)
-                yield new
+                yield partial(_with_its_body, tree, path, field, k, inner)
 
 
-def _simpler_expressions(tree: ast.Module) -> Iterator[ast.Module]:
+def _with_its_body(tree: ast.Module, path: tuple[object, ...], field: str, k: int, inner: str) -> ast.Module:
+    new = copy.deepcopy(tree)
+    body = getattr(_at(new, path), field)
+    body[k : k + 1] = getattr(body[k], inner)
+    return new
+
+
+def _simpler_expressions(tree: ast.Module) -> Iterator[Maker]:
     """An expression replaced by a part of it, a tuple or list with an element less."""
-    count = sum(1 for _ in ast.walk(tree))
-    for n in range(count):
-        node = _nth(tree, n)
+    for n, node in enumerate(list(ast.walk(tree))):
         if isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) > 1 and isinstance(node.ctx, ast.Load):
             for k in range(len(node.elts)):
-                new = copy.deepcopy(tree)
-                del _nth(new, n).elts[k]  # type: ignore[attr-defined]
-                yield new
+                yield partial(_without_element, tree, n, k)
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr) and not isinstance(value, (ast.Name, ast.Constant)):
                 for m, part in enumerate(_parts(value)):
-                    if isinstance(getattr(part, "ctx", None), ast.Store):
-                        continue
-                    new = copy.deepcopy(tree)
-                    target = _nth(new, n)
-                    setattr(target, field, list(_parts(getattr(target, field)))[m])
-                    yield new
+                    if not isinstance(getattr(part, "ctx", None), ast.Store):
+                        yield partial(_with_a_part, tree, n, field, m)
+
+
+def _without_element(tree: ast.Module, n: int, k: int) -> ast.Module:
+    new = copy.deepcopy(tree)
+    del _nth(new, n).elts[k]  # type: ignore[attr-defined]
+    return new
+
+
+def _with_a_part(tree: ast.Module, n: int, field: str, m: int) -> ast.Module:
+    new = copy.deepcopy(tree)
+    target = _nth(new, n)
+    setattr(target, field, list(_parts(getattr(target, field)))[m])
+    return new
 
 
 def _nth(tree: ast.AST, n: int) -> ast.AST:

@@ -3,9 +3,7 @@ with those of `expressions` and `statements`, and the classes and functions that
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from tests.storms.env import Grammar
+from tests.storms.env import Part
 
 HEAD = """\
 class Pair(NamedTuple):
@@ -114,14 +112,6 @@ def delegated(q, n):
 RESETS = """\
 Row.made = 0
 defaulted.__defaults__[0].clear()"""
-
-
-class Part(NamedTuple):
-    """What a feature adds: expressions and leaves by kind, and statements with weights."""
-
-    expressions: dict[str, list[str]]
-    leaves: dict[str, list[str]]
-    statements: list[tuple[float, str]]
 
 
 #: Objects with special methods, named tuples, dataclasses and members of enumerations.
@@ -625,7 +615,11 @@ TEXT = Part(
         "bool": ["str(<int>) == str(<int>)", "f'{<float>:.1f}' < '1'", "'1' in str(<int>)"],
     },
     {},
-    [(0.8, "<+my_str> = <str>"), (0.5, "<@my_str> += <str>"), (0.4, "<@my_str> = f'{<float>:.1f} {<str>}'")],
+    [
+        (0.8, "<+my_str> = <str>"),
+        (0.5, "<@my_str> += <str>"),
+        (0.4, "<@my_str> = '{:.1f} {}'.format(<float>, <str>)"),
+    ],
 )
 
 #: Objects in lists, tuples and dicts, which are replaced, exchanged and compared: which object is which.
@@ -692,28 +686,3 @@ SHARING = Part(
         (0.3, "for <+thing:t> in <nest>:\n    <$t>.v += <float>\n    <loop>"),
     ],
 )
-
-PARTS = {
-    "classes": (0.3, CLASSES),
-    "functions": (0.3, FUNCTIONS),
-    "scalars": (0.25, SCALARS),
-    "slices": (0.3, SLICES),
-    "containers": (0.3, CONTAINERS),
-    "flow": (0.4, FLOW),
-    "big": (0.12, BIG),
-    "text": (0.06, TEXT),
-    "sharing": (0.25, SHARING),
-}
-
-
-def widen(g: Grammar, features: set[str]) -> None:
-    """Add what the features of a program have: expressions and leaves."""
-    for name, (_, part) in PARTS.items():
-        if name in features:
-            for into, found in ((g.expressions, part.expressions), (g.leaves, part.leaves)):
-                for kind, templates in found.items():
-                    into.setdefault(kind, []).extend(templates)
-
-
-def statements(features: set[str]) -> list[tuple[float, str]]:
-    return [s for name, (_, part) in PARTS.items() if name in features for s in part.statements]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from tests.storms import wider
-from tests.storms.env import INDENT, Grammar, Nothing, Writer
+from tests.storms.env import INDENT, MODULE_NAMES, Grammar, Nothing, Part, Writer, stores
 from tests.storms.expressions import grammar
+from tests.storms.parts import FOCUSED, PARTS, focus, parts_of
+from tests.storms.parts import HEAD as CLASSES
+from tests.storms.parts import RESETS as OF_CLASSES
 from tests.storms.statements import GLOBALS, PLAIN, PRINTS, RAISES, RETURNS
 
 #: Features of a program, and how probable each is.
@@ -19,7 +21,7 @@ FEATURES = {
     "text": 0.06,
     "random": 0.06,
     "globals": 0.1,
-} | {name: share for name, (share, _) in wider.PARTS.items()}
+} | {name: share for name, (share, _) in PARTS.items()}
 
 HEAD = """\
 import collections
@@ -102,7 +104,7 @@ def generated(v, n):
 
 
 """
-HEAD += wider.HEAD
+HEAD += CLASSES
 
 #: What else of the module programs may change.
 MORE = "Thing.rate, RNG, Row.made, defaulted.__defaults__"
@@ -126,7 +128,7 @@ Thing.rate = 0.5
 thing, other, cell = Thing(1.5, 2), Other(-0.5, 1), 0.5
 held, table = [1.0, -0.25], {"a": 0.75, "c": 2.0}
 """
-RESETS += wider.RESETS
+RESETS += OF_CLASSES
 CHANGES = [
     "SCALE = {f}",
     "LIMIT = {i}",
@@ -180,21 +182,29 @@ RESULTS = (
 #: Arguments that are seldom given.
 ODD_FLOATS = ("0.0", "-0.0", "2", "np.float64(1.5)", "math.nan", "math.inf", "1e300")
 ODD_INTEGERS = ("True", "2**40", "2**62", "-(2**63)", "10**20", "np.int64(3)")
+#: Kinds of names that are no results.
+HIDDEN = ("fn", "view", "best", "local")
+#: Names of the function around.
+OUTER = {"thing": "thing", "other": "thing", "cell": "float", "held": "floats", "table": "table"}
 #: Kinds of which an outer object is only the program's to change if it has state.
 HELD = ("thing", "floats", "table")
 
 
-def features_of(rng: random.Random) -> set[str]:
-    return {name for name, share in FEATURES.items() if rng.random() < share}
+def features_of(rng: random.Random, focused: bool) -> set[str]:
+    """Those of a program; a focused one has one or two parts."""
+    chosen = {name for name, share in FEATURES.items() if rng.random() < share}
+    return (chosen - PARTS.keys()) | set(rng.sample(list(PARTS), rng.randint(1, 2))) if focused else chosen
 
 
-def statements_of(features: set[str]) -> list[tuple[float, str]]:
+def statements_of(features: set[str], parts: list[Part], focused: bool) -> list[tuple[float, str]]:
+    """What the features have; in a focused program there is little else, and few new names."""
     more = {"raises": RAISES, "returns": RETURNS, "print": PRINTS, "globals": GLOBALS}
-    return (
-        PLAIN
-        + [s for name, group in more.items() if name in features for s in group]
-        + wider.statements(features)
-    )
+    plain = PLAIN + [s for name, group in more.items() if name in features for s in group]
+    own = [s for part in parts for s in part.statements]
+    if not focused:
+        return plain + own
+    share = sum(w for w, _ in own) / sum(w for w, _ in plain)
+    return [(w * share * (0.15 if s.startswith("<+") else 0.5), s) for w, s in plain] + own
 
 
 class World:
@@ -202,13 +212,20 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.features = features_of(self.rng)
-        self.grammar = grammar(self.features)
-        self.grammar.statements = statements_of(self.features)
+        self.focused = focused = self.rng.random() < FOCUSED
+        self.features = features_of(self.rng, focused)
+        self.parts = parts_of(self.features, self.rng)
+        self.grammar = grammar(self.features, self.parts)
+        self.grammar.statements = statements_of(self.features, self.parts, focused)
+        if focused:
+            focus(self.grammar)
         self.fresh = [0]
+        self.given: dict[str, list[str]] = {}
 
     def source(self) -> str:
-        helpers = [line for n in range(self.rng.randint(0, 2)) for line in self.helper(n)]
+        helpers = [
+            line for n in range(self.rng.randint(0, 1 if self.focused else 2)) for line in self.helper(n)
+        ]
         body = "\n".join(INDENT + line if line else "" for line in self.program())
         return f"{HEAD}\n\n" + "\n".join(helpers) + f"\n\ndef program():\n{body}\n"
 
@@ -218,12 +235,19 @@ class World:
         """A function's lines; `result` is the kind of what it returns, None for anything."""
         w = Writer(self.rng, self.grammar, names, self.fresh)
         w.depth = 1
-        w.statements(max(1, most // 2), most)
+        for template in (t for part in self.parts for t in part.opening if result is None):
+            w.statement(template)
+        first = len(w.lines)
+        w.statements(first + max(1, most // 2), first + most)
         out = self.results(w) if result is None else w.expression(result)
-        bound = [n for n in ("SCALE", "COUNT") if any(_assigns(line, n) for line in w.lines)]
-        inner = ["nonlocal cell"] if any(_assigns(line, "cell") for line in w.lines) else []
-        outer = [f"global {', '.join(bound)}"] if bound else []
-        return [head, *(INDENT + line for line in (*outer, *inner)), *w.lines, f"{INDENT}return {out}"]
+        bound, own = stores(w.lines), head.partition("(")[2]
+        words = []
+        for word, known in (("global", sorted(MODULE_NAMES)), ("nonlocal", OUTER)):
+            found = [
+                n for n in known if n in bound and n in names and f"{n}," not in own and f"{n})" not in own
+            ]
+            words += [f"{INDENT}{word} {', '.join(found)}"] if found else []
+        return [head, *words, *w.lines, f"{INDENT}return {out}"]
 
     def helper(self, n: int) -> Iterator[str]:
         kind = self.rng.choice(("float", "float", "int", "vec"))
@@ -240,10 +264,11 @@ class World:
     def results(self, w: Writer) -> str:
         """What the function gives: mostly names, so that it shows what is the same object."""
         parts = []
-        for _ in range(self.rng.randint(1, 4)):
-            names = [
-                n for n, k in w.names.items() if k.removeprefix("my_") not in ("fn", "view", "best", "local")
-            ]
+        if self.focused:  # most of what it has bound
+            own = [n for n, k in w.names.items() if n[-1].isdigit() and k.removeprefix("my_") not in HIDDEN]
+            parts = self.rng.sample(own, min(len(own), self.rng.randint(2, 6)))
+        for _ in range(self.rng.randint(1, 4) if not parts else 1):
+            names = [n for n, k in w.names.items() if k.removeprefix("my_") not in HIDDEN]
             new = [n for n in names if n[0].islower()]
             if self.rng.random() < 0.7:  # objects are seldom results
                 new = [n for n in new if w.names[n].removeprefix("my_") not in ("thing", "set")]
@@ -260,24 +285,34 @@ class World:
 
     def program(self) -> Iterator[str]:
         state = "state" in self.features
-        names = dict(MODULE)
-        outer = {"thing": "thing", "other": "thing", "cell": "float", "held": "floats", "table": "table"}
-        chosen = [p for p in PARAMETERS if self.rng.random() < (0.85 if p in "xvn" else 0.2)] or ["x"]
+        few = self.focused and self.rng.random() < 0.7  # names of outside
+        names = {} if few else dict(MODULE)
+        often = 1.0 if self.focused else 0.85
+        chosen = [p for p in PARAMETERS if self.rng.random() < (often if p in "xvn" else 0.2)] or ["x"]
         given = {p: PARAMETERS[p] for p in chosen}
+        for part in self.parts:
+            names |= part.names
+            given |= {p: kind for p, (kind, _) in part.arguments.items()}
+            self.given |= {p: found for p, (_, found) in part.arguments.items()}
+        outer = {n: k for n, k in OUTER.items() if not few or self.rng.random() < 0.3}
         for n, kind in {**outer, **given}.items():
             names[n] = f"my_{kind}" if state and kind in HELD else kind
         default = self.rng.random() < 0.2
+        chosen = [*given]
         head = f"def f({', '.join(chosen)}{', q=1.5' if default else ''}):"
         if default:
             names["q"] = "my_float"
         yield from RESETS.split("\n")
+        for part in self.parts:
+            yield from part.resets
         yield ""
-        yield from self.function(head, names, self.rng.randint(4, 14), None)
+        yield from self.function(head, names, self.rng.randint(*(8, 24) if self.focused else (4, 14)), None)
         yield ""
         yield from self.calls(chosen)
         yield ""
+        more = "".join(f", {name}" for part in self.parts for name in part.state)
         yield "def state():"
-        yield f"{INDENT}return thing, other, cell, held, table, SCALE, COUNT, ITEMS, CONF, W, {MORE}"
+        yield f"{INDENT}return thing, other, cell, held, table, SCALE, COUNT, ITEMS, CONF, W, {MORE}{more}"
         yield ""
         yield "def before(k):"
         yield f"{INDENT}nonlocal thing, other, cell, held"
@@ -312,6 +347,8 @@ class World:
 
     def argument(self, p: str) -> str:
         rng, odd = self.rng, self.rng.random() < 0.05
+        if p in self.given:
+            return rng.choice(self.given[p])
         if p in "xy":
             values = f"np.array([{', '.join(self.real() for _ in range(4))}])"
             return f"np.repeat({values}, 2)[::2]" if odd else values
@@ -337,11 +374,6 @@ class World:
                 (f"[{self.real()}, {self.real()}]", f"[{self.real()}, 1.0, {self.real()}]", "held")
             )
         return rng.choice((f"{{'a': {self.real()}, 'b': {self.real()}}}", "table"))
-
-
-def _assigns(line: str, name: str) -> bool:
-    text = line.strip()
-    return text.startswith((f"{name} = ", f"{name} += "))
 
 
 def source(seed: int) -> str:

@@ -30,7 +30,12 @@ class Value:
         """The array that the value stands for. Raises ConcreteValueError where it is not known."""
         unknown = ConcreteValueError(aval=str(self.aval))
         unknown.traced = (self,)
-        raise unknown
+        try:
+            raise unknown
+        finally:
+            del (
+                unknown
+            )  # else it would hold its own frame, and those that called: generators in them would not end
 
 
 def made_at(value: Any) -> Any:

@@ -163,7 +163,11 @@ def _arranged(items: list[Any], order: Box) -> list[Any] | None:
         whole = ops.gather.take(nested(list(xs), k.dtype), at, 0, mode="promise_in_bounds")
         columns.append(rows(whole, weak=bool(k.python), scalar=True))
     made = [tree.unflatten(kinds.tree, row) for row in zip(*columns, strict=True)]
-    return made if not seen else [picked.noted(x, items, order[n].read()) for n, x in enumerate(made)]
+    return (
+        made
+        if not seen
+        else [picked.noted(x, picked.at_places(items, order[n].read())) for n, x in enumerate(made)]
+    )
 
 
 FORMS[builtins.sorted] = sorted_by

@@ -10,7 +10,7 @@ into the array that it is.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ def item(held: Sequence[Any], k: Any) -> Any:
     assert kinds is not None  # without items there is no position
     columns = zip(*map(tree.leaves, held), strict=True)
     found = [_item(list(xs), kind, at) for xs, kind in zip(columns, kinds.kinds, strict=True)]
-    return noted(tree.unflatten(kinds.tree, found), held, at)
+    return noted(tree.unflatten(kinds.tree, found), at_places(held, at))
 
 
 def put(held: list[Any], k: Any, value: Any) -> bool:
@@ -74,12 +74,12 @@ def put(held: list[Any], k: Any, value: Any) -> bool:
     at = _position(held, k, "assignment ")
     new = tree.leaves(value)
     for n, x in enumerate(held):
+        if x is value:
+            continue
         here = _is(at, n)
         both = zip(new, tree.leaves(x), kinds.kinds, strict=True)
-        held[n] = tree.unflatten(
-            kinds.tree,
-            [_one(here, a, b, kind) for a, b, kind in both],
-        )
+        made = tree.unflatten(kinds.tree, [_one(here, a, b, kind) for a, b, kind in both])
+        held[n] = noted(made, [(value, here), (x, ops.compare.not_(here))])
     return True
 
 
@@ -104,15 +104,20 @@ def _list(held: Sequence[list[Any]], k: Any) -> Any:
         return NOTHING
     at = _position(held, k, "")
     found = [_item(list(xs), c.kinds[0], at) for xs, c in zip(columns, kinds, strict=True) if c is not None]
-    return noted(tree.unflatten(structures[0], found), held, at)
+    return noted(tree.unflatten(structures[0], found), at_places(held, at))
 
 
-def noted(made: Any, held: Sequence[Any], at: Any) -> Any:
-    """`made`, which is one of the items of `held`."""
+def at_places(held: Sequence[Any], at: Any) -> Iterator[tuple[Any, Any]]:
+    """The items of `held`, with whether `at` is their place."""
+    return ((x, _is(at, n)) for n, x in enumerate(held))
+
+
+def noted(made: Any, options: Iterable[tuple[Any, Any]]) -> Any:
+    """`made`, which is that of the options whose raw flag holds."""
     if not tree.is_leaf(made):
         choices = active.session().choices
-        for x, options in [*choices.choices(made, [([y], _is(at, n)) for n, y in enumerate(held)])]:
-            choices.note(x, options)
+        for x, found in [*choices.choices(made, [([y], flag) for y, flag in options])]:
+            choices.note(x, found)
     return made
 
 

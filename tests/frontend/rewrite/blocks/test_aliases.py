@@ -386,6 +386,20 @@ def test_a_write_into_what_may_be_a_copy():
         tj.jit(f)(X, np.bool_(True))
 
 
+def test_a_write_into_what_may_be_a_part_of_another_length():
+    def f(x, t):
+        v = np.array([x, 2.0, 3.0])
+        y = v * 2
+        while t > 0:
+            y = v[:2]
+            t -= 1.0
+        v[0] = x + 1.0
+        return y, v
+
+    with pytest.raises(ChosenArrayError):
+        tj.jit(f, fallback=False)(1.5, 2.0)
+
+
 @pytest.mark.parametrize("c", [True, False])
 def test_gradients_and_lanes(c):
     def energy(a, c):

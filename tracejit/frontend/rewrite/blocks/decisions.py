@@ -1,12 +1,14 @@
-"""Whether loops and branches are captured now, and what was done with each, for `explain`."""
+"""Whether loops and branches are captured now, what was done with each, for `explain`, and how loops are refused."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
-from tracejit.errors import user_location
+from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError, user_location
 from tracejit.frontend import active
-from tracejit.frontend.rewrite.blocks.terms import Spec
+from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec, TypeChange
 from tracejit.tracing import is_tracing
 
 
@@ -33,3 +35,27 @@ def reason_of(e: BaseException) -> str:
     return f"{text or type(e).__name__}" + (
         f" (at {line})" if line and type(e).__module__ != "builtins" else ""
     )
+
+
+def refusal(e: BaseException, body: Any, s: Spec) -> Any:
+    """The error of a loop over traced values that can't be native; anything else as it is."""
+    if not isinstance(e, NotNative):
+        return e
+    where = place(body, s.line)
+    if isinstance(e, TypeChange):
+        return LoopTypeError(kind=s.kind, name=e.name, before=e.before, after=e.after, where=where)
+    return TracedLoopError(kind=s.kind, reason=e.reason, where=where)
+
+
+@contextlib.contextmanager
+def perhaps_never(body: Any, s: Spec) -> Iterator[None]:
+    """A body is staged that may not run a single time: what it raises refuses the run, whoever catches it."""
+    try:
+        yield
+    except (TracejitError, NotNative):
+        raise
+    except BaseException as e:
+        if isinstance(e, Exception) or hasattr(e, "_tj_thrown"):
+            problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
+            TracedLoopError(kind=s.kind, reason=problem, where=place(body, s.line))  # noted when it is made
+        raise

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import itertools
+import sys
+import types
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tracejit.errors import TracedIterationError, UnfollowedError
+from tracejit.errors import TracedIterationError, TracejitError, UnfollowedError
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.numpy.boxes import extents
@@ -98,6 +102,12 @@ class Lazy:
             p.spend(False)  # the longer one of two has something left
 
 
+def spend(iterable: Any, more: bool) -> None:
+    """Nobody knows what is left of an iterator of which `more` may have been taken than the program's loop does."""
+    if more and type(iterable) is Lazy:
+        iterable.spend(wholly=False)
+
+
 @contextlib.contextmanager
 def walked(iterable: Any) -> Iterator[None]:
     """While a loop runs over `iterable`: lists of traced length in it may not change theirs."""
@@ -134,3 +144,91 @@ def taken(iterable: Any) -> Iterator[None]:
     finally:
         if type(iterable) is Lazy:
             iterable.taken = False
+
+
+# ---------------------------------------------------------------- more items than a loop takes
+
+_PACKAGE = str(Path(__file__).parents[3])
+_OTHERS = "others may take the rest of what it runs over"
+_RUNS = "code of the function, or an iterator of outside, gives its items"
+#: Iterators of the standard library that do nothing but ask those in them, and call functions.
+_PARTS = frozenset(
+    {zip, enumerate, map, filter, *(x for x in vars(itertools).values() if isinstance(x, type))}
+) - {itertools.tee}
+
+
+class Asked:
+    """The iterator `items` of a loop over `iterable`, which Python asks while it traces. `references`: what
+    `sys.getrefcount` said of `iterable` where the loop began."""
+
+    def __init__(self, iterable: Any, references: int) -> None:
+        self.items: Iterator[Any] = iter(iterable)
+        self.is_alone = self.items is not iterable or references <= _temporary(iter(()))
+
+    def why_not_more(self) -> str | None:
+        """Why a program may not take more items than the loop does. None if nobody can tell."""
+        return _seen(self.items) if self.is_alone else _OTHERS
+
+    def leave(self) -> None:
+        """The loop is left: generators that only it has end now, as Python ends them, whoever holds its frames."""
+        if self.is_alone:
+            _close(self.items)
+
+
+def _close(x: Any) -> None:
+    if type(x) is types.GeneratorType:
+        try:
+            x.close()
+        except TracejitError:
+            raise
+        except Exception as e:
+            reason = f"it raises {type(e).__name__}, which Python ignores"
+            raise UnfollowedError(what="a generator that a loop leaves", reason=reason) from e
+    elif type(x) in _PARTS:
+        for part in _within(x):
+            if hasattr(type(part), "__next__") and sys.getrefcount(part) <= _HELD:
+                _close(part)
+
+
+def _temporary(x: Any) -> int:
+    """The number of references to an argument that nobody else holds."""
+    return sys.getrefcount(x)
+
+
+def _seen(x: Any) -> str | None:
+    cls = type(x)
+    if cls.__module__ == "builtins" and cls.__name__.endswith("iterator"):
+        return None  # over a container
+    if cls is types.GeneratorType:
+        if not x.gi_code.co_filename.startswith(_PACKAGE):
+            return _RUNS
+    elif cls not in _PARTS:
+        return _RUNS
+    for part in _within(x):
+        if isinstance(part, (types.FunctionType, types.MethodType)):
+            return _RUNS
+        if hasattr(type(part), "__next__"):
+            if sys.getrefcount(part) > _HELD:
+                return _OTHERS
+            if reason := _seen(part):
+                return reason
+    return None
+
+
+def _within(x: Any) -> list[Any]:
+    """What an iterator holds; `zip` has a tuple of it."""
+    found: list[Any] = []
+    for part in gc.get_referents(x):
+        found += part if type(part) is tuple else [part]
+    return found
+
+
+def _held() -> int:
+    """What `sys.getrefcount` says of an iterator that only another holds."""
+    for part in _within(zip(iter(()), strict=False)):
+        if hasattr(type(part), "__next__"):
+            return sys.getrefcount(part)
+    return 0
+
+
+_HELD = _held()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,17 +15,17 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.config import config
 from tracejit.control.regions.rules import Typed
-from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError, refusals
+from tracejit.errors import refusals
 from tracejit.errors.refusals import attempt
 from tracejit.frontend.rewrite.blocks.cells import cells_of, get, put
-from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place, reason_of
+from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, perhaps_never, reason_of, refusal
 from tracejit.frontend.rewrite.blocks.grown import Lists
 from tracejit.frontend.rewrite.blocks.results import Result
 from tracejit.frontend.rewrite.blocks.staged import Stager
-from tracejit.frontend.rewrite.blocks.terms import NotNative, Permuted, Spec, TypeChange
+from tracejit.frontend.rewrite.blocks.terms import NotNative, Permuted, Spec
 from tracejit.frontend.rewrite.hooks import branches, conditions
 from tracejit.frontend.rewrite.hooks.iterables import steps_of
-from tracejit.frontend.rewrite.hooks.lazies import Lazy, taken, walked
+from tracejit.frontend.rewrite.hooks.lazies import Asked, Lazy, spend, taken, walked
 from tracejit.frontend.rewrite.hooks.nests import Nest
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.steps import Steps
@@ -40,8 +41,8 @@ from tracejit.tracing import bind
 _I64 = np.dtype(np.int64)
 #: Steps that run in Python before a loop, until the types of its variables are those of later steps.
 MAX_PEELED = 3
-#: Short loops in whose bodies more loops than this lie in each other are not unrolled: with those inside, which may be
-#: short too, they would make a program that grows exponentially.
+#: Short loops with more loops than this in each other in their bodies are not unrolled: the program would grow
+#: exponentially.
 MOST_UNROLLED = 2
 _OTHERS = "others may take from this `itertools.count`, but not from one that is made in the line of the loop"
 MOST_COUNTED = 1 << 32  # steps of loops that have an end
@@ -57,6 +58,7 @@ class _PurePython(NotNative):
 
 def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
     """`for item in iterable: body(item)`."""
+    references = sys.getrefcount(iterable)
     s = Spec(*spec)
     session = capturing()
     if session is None:
@@ -67,7 +69,11 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
         what = f"the rest of {iterable.what}" if type(iterable) is Lazy else f"a {type(iterable).__name__}"
         decide(session, body, s, f"unrolled: it runs over {what}")
         endless = steps is not None or type(iterable) is itertools.count
-        _python_for(iter(iterable), body, s, _OTHERS if endless else None)
+        run = Asked(iterable, references)
+        least = run.why_not_more() if s.stops and not endless else None
+        spend(iterable, _python_for(run.items, body, s, _OTHERS if endless else None, least))
+        if s.stops:
+            run.leave()
     else:
         with walked(iterable):
             native = _for(session, iterable, steps, body, s)
@@ -84,7 +90,7 @@ def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> boo
     elif type(steps.count) is not int:
         fills_lists = not s.stops and bool(Lists(s, cells_of(body), session.growing).lists)
         try:
-            with taken(iterable), _perhaps_never(body, s):
+            with taken(iterable), perhaps_never(body, s):
                 _native_for(steps, body, s)
         except NotNative as e:
             error = refusal(e, body, s)
@@ -93,7 +99,7 @@ def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> boo
         decide(session, body, s, "native loop of a traced number of steps")
     elif steps.count <= config.unroll and loops_inside(body.__code__) <= MOST_UNROLLED:
         decide(session, body, s, f"unrolled: {_times(steps.count)}, which is short")
-        _python_for(iter(iterable), body, s)
+        spend(iterable, _python_for(iter(iterable), body, s))
         return False
     else:
         return _long_for(session, iterable, steps, body, s)
@@ -157,10 +163,13 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
             break
     decide(session, body, s, f"unrolled: {_times(count)}, because {reason}")
     endless = reason if steps.endless else None
+    more = False
     if not s.stops or truth(_stopped(body, s)) is False:
-        _python_for(items, body, s, endless)
+        more = _python_for(items, body, s, endless)
     elif truth(_stopped(body, s)) is None:
         _guarded(items, body, s, endless)
+        more = True
+    spend(iterable, more)
     return False
 
 
@@ -173,18 +182,35 @@ def _times(n: int) -> str:
     return "once" if n == 1 else f"{n} times" if n < MOST_COUNTED else "until it ends"
 
 
-def _python_for(items: Iterator[Any], body: Block, s: Spec, endless: str | None = None) -> None:
-    """The loop, step by step. `endless`: why it is not native, if it ends by nothing but its flags."""
+def _python_for(
+    items: Iterator[Any], body: Block, s: Spec, endless: str | None = None, least: str | None = None
+) -> bool:
+    """The loop, step by step. `endless`: why it is not native, if it ends by nothing but its flags; `least`: why no
+    item may be taken after them. Whether more may have been taken than the program's loop does."""
     for item in items:
         budget.step()
         body(item)
         if s.stops:
             stopped = truth(_stopped(body, s))
+            if stopped is None and least is not None:
+                stopped = _is_left(body, s, least)
             if stopped is None:  # it is decided when the program runs
                 _guarded(items, body, s, endless)
-                return
+                return True
             if stopped:
-                return
+                break
+    return False
+
+
+def _is_left(body: Block, s: Spec, reason: str) -> bool:
+    """Whether this call leaves the loop here, which the program checks."""
+    met = len(refusals.met())
+    go_on = raw_truth(conditions.not_(_stopped(body, s)))
+    if not is_step_taken(go_on, refusal(NotNative(reason), body, s), met):
+        return True
+    for name in s.stops:
+        put(cells_of(body)[name], False)
+    return False
 
 
 def _guarded(items: Iterator[Any], body: Block, s: Spec, endless: str | None = None) -> None:
@@ -325,7 +351,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         if known is None or tries:
             met = len(refusals.met())
             try:
-                with _perhaps_never(body, s) if known is None else attempt(Exception):
+                with perhaps_never(body, s) if known is None else attempt(Exception):
                     _native_while(go_on, test, body, s, known is None, mixes=done > 0)
                 after = f", after {_times(done)} in Python" if done else ""
                 decide(session, body, s, f"native loop{after}")
@@ -371,30 +397,3 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
     outs = _bind_while(jaxpr, consts, [raw_truth(go_on), *inits])
     result.check_start(outs := outs[1:], raw_truth(go_on))
     result.write_back(outs)
-
-
-# ---------------------------------------------------------------- refusals
-
-
-@contextlib.contextmanager
-def _perhaps_never(body: Block, s: Spec) -> Iterator[None]:
-    """A body is staged that may not run a single time: what it raises refuses the run, whoever catches it."""
-    try:
-        yield
-    except (TracejitError, NotNative):
-        raise
-    except BaseException as e:
-        if isinstance(e, Exception) or hasattr(e, "_tj_thrown"):
-            problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
-            TracedLoopError(kind=s.kind, reason=problem, where=place(body, s.line))  # noted when it is made
-        raise
-
-
-def refusal(e: BaseException, body: Block, s: Spec) -> Any:
-    """The error of a loop over traced values that can't be native; anything else as it is."""
-    if not isinstance(e, NotNative):
-        return e
-    where = place(body, s.line)
-    if isinstance(e, TypeChange):
-        return LoopTypeError(kind=s.kind, name=e.name, before=e.before, after=e.after, where=where)
-    return TracedLoopError(kind=s.kind, reason=e.reason, where=where)

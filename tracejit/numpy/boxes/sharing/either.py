@@ -45,7 +45,10 @@ class Owner(NamedTuple):
     identity: Any = None
 
     def choose(self, here: Any, elsewhere: Any) -> Any:
-        """`here` where the chosen array is this one, else `elsewhere`."""
+        """`here` where the chosen array is this one, else `elsewhere`. Raises ChosenArrayError if one of them has
+        another length, which a block has given it."""
+        if len({aval_of(v).shape for v in (here, elsewhere)} - {()}) > 1:
+            raise ChosenArrayError()
         a, b = (here, elsewhere) if self.want else (elsewhere, here)
         return ops.compare.select(self.flag, a, b)
 
