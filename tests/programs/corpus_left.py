@@ -265,3 +265,100 @@ def lists_side_by_side_of_which_nobody_sees_more():
         return a, i
 
     return f, None
+
+
+@of
+def function_that_is_asked_until_a_value():
+    s = SimpleNamespace(n=0)
+
+    def f(y, q):
+        def ask():
+            s.n += 1
+            return s.n % 9
+
+        for v in iter(ask, 8):
+            if v * 0.5 > y[0]:
+                break
+        return v
+
+    return f, s
+
+
+@of
+def class_that_gives_items_by_place():
+    s = SimpleNamespace(n=0)
+
+    class Items:
+        def __getitem__(self, i):
+            s.n += 1
+            return (1.0, 0.25, 2.25)[i]
+
+    def f(y, q):
+        for v in Items():
+            if v > y[0]:
+                return v
+        return -1.0
+
+    return f, s
+
+
+@of
+def class_whose_iterator_is_a_generator():
+    class Items:
+        def __init__(self, of):
+            self.of, self.k = of, 0
+
+        def __iter__(self):
+            for v in self.of:
+                self.k += 1
+                yield v
+
+    def f(y, q):
+        t = Items(y)
+        for v in t:
+            if v > 1:
+                break
+        return t.k, v
+
+    return f, None
+
+
+@of
+def generators_in_loops_of_many_steps():
+    s = SimpleNamespace(n=0)
+
+    def walk():
+        for v in (0.25, 0.5, 1.0, 2.25):
+            s.n += 1
+            yield v
+
+    def f(y, q):
+        t = 0.0
+        for _ in range(50):
+            for b in walk():
+                if b > y[0]:
+                    break
+                t += b
+        return t
+
+    return f, s
+
+
+@of
+def comparisons_of_the_users_that_are_not_made():
+    s = SimpleNamespace(n=0)
+
+    class Item:
+        def __init__(self, v):
+            self.v = v
+
+        def __eq__(self, other):
+            s.n += 1
+            return self.v == other
+
+        __hash__ = None
+
+    def f(y, q):
+        return y[0] in [Item(3.0), Item(0.5), Item(0.25)], q in (y[0], y[1], 1.0)
+
+    return f, s

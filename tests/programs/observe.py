@@ -113,7 +113,9 @@ def _told() -> Iterator[_Told]:
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if record.name.partition(".")[0] != "tracejit":  # which says that tracing takes long, on a busy machine
+            if (
+                record.name.partition(".")[0] != "tracejit"
+            ):  # which says that tracing takes long, on a busy machine
                 told.logged.append(f"{record.levelname} {record.getMessage()}")
 
     handler, root = Handler(), logging.getLogger()

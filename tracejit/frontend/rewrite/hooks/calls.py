@@ -16,7 +16,7 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.seen import View
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks import keys
-from tracejit.frontend.rewrite.hooks.folds import all_, any_
+from tracejit.frontend.rewrite.hooks.folds import all_, any_, over
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
 from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth
 from tracejit.frontend.shadows.growing import Growing
@@ -190,7 +190,10 @@ def contains(item: Any, held: Any) -> Any:
         inside = (item >= min(container[0], container[-1])) & (item <= max(container[0], container[-1]))
         return inside & ((item - container.start) % container.step == 0)
     if type(container) in _COLLECTIONS and (is_unknown(item) or any(map(is_unknown, container))):
-        return any_([True if x is item else x == item for x in container])
+        equal = lambda x: True if x is item else x == item  # noqa: E731
+        if all(map(_acts_not, (item, *container))):
+            return any_([equal(x) for x in container])
+        return over(any, container, equal)  # a comparison of the user's, which may not be made
     if (found := lookups.has(item, container)) is not None:
         return any_(found)
     return (keys.key(item) if id(type(container)) in keys.HASHED else item) in container
@@ -206,6 +209,14 @@ def is_array_of_none(x: Any) -> bool:
     return type(x) is Box and not (x.scalar or x.aval.shape)
 
 
+def _acts_not(x: Any) -> bool:
+    """Whether nobody can tell whether a number or text, or several of them, was compared."""
+    if type(x) in (list, tuple):
+        return all(map(_acts_not, x))
+    return type(x) in _COMPARED or isinstance(x, (np.generic, np.ndarray))
+
+
+_COMPARED = frozenset((Box, Text, bool, int, float, complex, str, bytes, type(None)))
 _COLLECTIONS = (list, tuple, type({}.values()))
 
 

@@ -155,6 +155,8 @@ _RUNS = "code of the function, or an iterator of outside, gives its items"
 _PARTS = frozenset(
     {zip, enumerate, map, filter, *(x for x in vars(itertools).values() if isinstance(x, type))}
 ) - {itertools.tee}
+#: Iterators that ask methods or functions of the user's.
+_CALLING = frozenset({type(iter(int, 1)), type(iter(type("_", (), {"__getitem__": None})()))})
 
 
 class Asked:
@@ -197,7 +199,7 @@ def _temporary(x: Any) -> int:
 
 def _seen(x: Any) -> str | None:
     cls = type(x)
-    if cls.__module__ == "builtins" and cls.__name__.endswith("iterator"):
+    if cls.__module__ == "builtins" and cls.__name__.endswith("iterator") and cls not in _CALLING:
         return None  # over a container
     if cls is types.GeneratorType:
         if not x.gi_code.co_filename.startswith(_PACKAGE):
