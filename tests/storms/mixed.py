@@ -32,6 +32,18 @@ class Record:
 HIST, LOGS = {"h": []}, []
 """
 
+#: Numbers that are ints at times and floats at others, and are put into lists.
+NUMBERS = [
+    (1.0, "<@my_float> = <int>"),
+    (0.8, "<@my_float:t> = <@int>\nif <bool>:\n    <$t> = <$t> * 0.5"),
+    (0.6, "if <bool>:\n    <@my_float> = <int>\nelse:\n    <@my_float> = <float>"),
+    (
+        0.8,
+        "for <+int:k> in range(<small>):\n    <@my_float:t> = <$k>\n    <loop>\n    <@my_floats>.append(<$t>)",
+    ),
+    (0.8, "<@my_floats>.append(<@float>)"),
+]
+
 #: None, text, tuples, numbers, arrays and others by the same names.
 MIXED = Part(
     expressions={
@@ -95,6 +107,7 @@ MIXED = Part(
         (1.0, "<@my_vec:x> = <$x> * 0.5"),
         (1.0, "<@my_float:t> = <$t> * 0.5"),
         (0.8, "<@my_int> += 1"),
+        *NUMBERS,
         (0.6, "for <+my_float:v> in <vec>:\n    <loop>\n    if <$v> > <float>:\n        return <any>"),
         (0.6, "<+int:k> = 0\nwhile <bool> and <$k> < 30:\n    <$k> += 1\n    <loop>\nelse:\n    <block>"),
         (

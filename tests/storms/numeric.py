@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.storms.env import Part
+from tests.storms.mixed import NUMBERS
 
 #: Reductions with axis and keepdims; float32, int32, bool and complex arrays.
 NUMERIC = Part(
@@ -245,6 +246,7 @@ ITEMS = Part(
     },
     leaves={"groups": ["{}", "{0: []}"], "counts": ["{}", "{0: 1}"]},
     statements=[
+        *NUMBERS,
         (0.6, "<@my_float>, *<@my_floats> = <vec>"),
         (0.4, "*<@my_floats>, <@my_float> = <floats>"),
         (0.4, "(<@my_float>, <@my_int>), <@my_vec> = (<float>, <int>), <vec>"),

@@ -32,6 +32,8 @@ HEAD = "\n\n".join((wider.HEAD, mixed.HEAD, deeper.HEAD))
 RESETS = wider.RESETS
 #: How many programs are of one or two parts above all: they do more with fewer names.
 FOCUSED = 0.5
+#: Parts that are theirs twice as often.
+OFTEN = ("mixed", "items", "grown", "shapes")
 
 #: Their conditions, mostly: of names whose values change.
 CONDITIONS = [

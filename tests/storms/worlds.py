@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.storms.env import INDENT, MODULE_NAMES, Grammar, Nothing, Part, Writer, stores
 from tests.storms.expressions import grammar
-from tests.storms.parts import FOCUSED, PARTS, focus, parts_of
+from tests.storms.parts import FOCUSED, OFTEN, PARTS, focus, parts_of
 from tests.storms.parts import HEAD as CLASSES
 from tests.storms.parts import RESETS as OF_CLASSES
 from tests.storms.statements import GLOBALS, PLAIN, PRINTS, RAISES, RETURNS
@@ -193,7 +193,9 @@ HELD = ("thing", "floats", "table")
 def features_of(rng: random.Random, focused: bool) -> set[str]:
     """Those of a program; a focused one has one or two parts."""
     chosen = {name for name, share in FEATURES.items() if rng.random() < share}
-    return (chosen - PARTS.keys()) | set(rng.sample(list(PARTS), rng.randint(1, 2))) if focused else chosen
+    return (
+        (chosen - PARTS.keys()) | set(rng.sample([*PARTS, *OFTEN], rng.randint(1, 2))) if focused else chosen
+    )
 
 
 def statements_of(features: set[str], parts: list[Part], focused: bool) -> list[tuple[float, str]]:
