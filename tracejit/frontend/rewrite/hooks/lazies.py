@@ -156,7 +156,8 @@ _PARTS = frozenset(
     {zip, enumerate, map, filter, *(x for x in vars(itertools).values() if isinstance(x, type))}
 ) - {itertools.tee}
 #: Iterators that ask methods or functions of the user's.
-_CALLING = frozenset({type(iter(int, 1)), type(iter(type("_", (), {"__getitem__": None})()))})
+_by_place: Any = type("_", (), {"__getitem__": None})()
+_CALLING = frozenset({type(iter(int, 1)), type(iter(_by_place))})
 
 
 class Asked:
