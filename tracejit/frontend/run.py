@@ -55,6 +55,7 @@ class Run(Memory):
         self.cells: list[Any] = []
         self.containers: list[Any] = []  # copies: `shadows.containers.Copy`
         self.codes: list[tuple[types.CodeType, Any]] = []
+        self.sized: dict[int, types.CodeType] = {}  # by identity: Numba's functions
         self.call_site: str | None = None
         self._scopes: dict[int, Any] = {}
         self._main: str | None = None
@@ -131,6 +132,10 @@ class Run(Memory):
     def original(self, value: Any) -> Any:
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts."""
         raise NotImplementedError
+
+    def sizes(self, fn: types.FunctionType) -> None:
+        """Note that `fn` is a function that Numba compiled: its integers have 64 bits."""
+        self.sized[id(fn.__code__)] = fn.__code__
 
     def code_of(self, fn: types.FunctionType) -> types.CodeType:
         """The code that the copy of `fn` runs."""

@@ -229,10 +229,11 @@ class Session(Run):
 
     def code_of(self, fn: types.FunctionType) -> types.CodeType:
         """The code that the copy of `fn` runs: its loops and branches are captured where a program is traced."""
-        if not self.guarded or not self.rewrites:
+        captured, sized = self.guarded and self.rewrites, id(fn.__code__) in self.sized
+        if not (captured or sized):
             return fn.__code__
-        code, reason = rewrite.rewritten_code(fn.__code__)
-        if reason is not None:
+        code, reason = rewrite.rewritten_code(fn.__code__, captured, sized)
+        if captured and reason is not None:
             watch.stays(self, fn, reason)
         watch.runs(self, fn.__code__, code)
         return code

@@ -67,6 +67,7 @@ def test_a_random_program() -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.timeout(7200)  # a chunk takes three minutes of the processor, which others may use as well
 def test_many_random_programs(printed_chunk: range, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "NUMBA_OPT", "0"

@@ -10,58 +10,87 @@ the rewritten code calls), then `blocks/` (blocks to jaxprs). `regions/` is of f
 from __future__ import annotations
 
 import ast
+import contextlib
 import threading
 import types
 import weakref
 
 from tracejit.frontend.rewrite.hooks import table
 from tracejit.frontend.rewrite.source.code import Function, NoSource, compile_function, function_tree
+from tracejit.frontend.rewrite.source.names import copied
+from tracejit.frontend.rewrite.source.sized import Sized
 from tracejit.frontend.rewrite.source.texts import HOOKS
-from tracejit.frontend.rewrite.source.transform import Unchanged, rewritten
+from tracejit.frontend.rewrite.source.transform import Unchanged, rewritten, undecorated
 
 __all__ = ["enter", "rewritten_code"]
 
 _lock = threading.Lock()
-#: By identity: code objects of different files may be equal.
-_known: dict[int, tuple[weakref.ref[types.CodeType], types.CodeType | None, str | None]] = {}
+#: By identity, since code objects of different files may be equal; and by what is rewritten: loops and branches, and
+#: arithmetic.
+_known: dict[
+    tuple[int, bool, bool], tuple[weakref.ref[types.CodeType], types.CodeType | None, str | None]
+] = {}
 
 
-def rewritten_code(code: types.CodeType) -> tuple[types.CodeType, str | None]:
-    """`code` with its loops and branches as calls of hooks, and None; `code` itself, and why it can't be
-    rewritten, where there is no source. Remembered as long as `code` lives."""
-    entry = _known.get(id(code))
+def rewritten_code(
+    code: types.CodeType, captured: bool = True, sized: bool = False
+) -> tuple[types.CodeType, str | None]:
+    """`code` with its loops and branches (`captured`), and its arithmetic of integers (`sized`), as calls of hooks, and
+    None; `code` itself, and why it can't be rewritten, where there is no source. Remembered as long as `code` lives."""
+    entry = _known.get((id(code), captured, sized))
     if entry is not None and entry[0]() is code:
         return entry[1] or code, entry[2]
-    new, reason = _rewrite(code)
-    _remember(code, new, reason)
+    new, reason = _rewrite(code, captured=captured, sized=sized)
+    _remember(code, (id(code), captured, sized), new, reason)
     return new or code, reason
 
 
-def _remember(code: types.CodeType, new: types.CodeType | None, reason: str | None) -> None:
-    key = id(code)
+def _remember(
+    code: types.CodeType, key: tuple[int, bool, bool], new: types.CodeType | None, reason: str | None
+) -> None:
     with _lock:
         _known[key] = weakref.ref(code, lambda _: _known.pop(key, None)), new, reason
 
 
 def enter(code: types.CodeType, definition: Function) -> None:
     """Let `code`, which is in no file, be rewritten by its definition."""
-    entry = _known.get(id(code))
+    key = id(code), True, False
+    entry = _known.get(key)
     if entry is None or entry[0]() is not code:
-        _remember(code, *_rewrite(code, (definition, [])))
+        _remember(code, key, *_rewrite(code, (definition, [])))
 
 
 def _rewrite(
-    code: types.CodeType, found: tuple[Function, list[ast.AST]] | None = None
+    code: types.CodeType,
+    found: tuple[Function, list[ast.AST]] | None = None,
+    captured: bool = True,
+    sized: bool = False,
 ) -> tuple[types.CodeType | None, str | None]:
     """(the new code or None, why there is none)."""
     try:
         node, parents = found or function_tree(code)
         owner = next((p.name for p in reversed(parents) if isinstance(p, ast.ClassDef)), "")
-        return _with_hooks(compile_function(rewritten(node, owner), parents, code)), None
+        return _with_hooks(compile_function(_hooked(node, owner, captured, sized), parents, code)), None
     except Unchanged:
         return None, None
     except NoSource as e:
         return None, str(e)
+
+
+def _hooked(node: Function, owner: str, captured: bool, sized: bool) -> Function:
+    """The rewritten definition. Raises Unchanged."""
+    if not sized:
+        return rewritten(node, owner)
+    new: Function | None = None
+    if captured:
+        with contextlib.suppress(Unchanged):
+            new = rewritten(node, owner)
+    plain = new or undecorated(copied(node))
+    sizes = Sized()
+    sizes.visit(plain)
+    if new is None and not sizes.changes:
+        raise Unchanged
+    return plain
 
 
 def _with_hooks(code: types.CodeType) -> types.CodeType:

@@ -99,3 +99,70 @@ def callback(x: Any) -> Any:
 def test_a_c_callback_is_its_python_function_to_python() -> None:
     square = tj.jit(lambda x: (callback(x), callback.address), fallback=False)
     assert square(3.0) == (10.0, callback.address) and tj.grad(callback)(3.0) == 6.0
+
+
+@numba.njit
+def powers(x: Any) -> Any:
+    n = 1
+    for _ in range(70):
+        n = n * 3 - 1
+    return x * n
+
+
+@numba.njit
+def added_up(x: Any) -> Any:
+    n = 2**61
+    for _ in range(3):
+        n += n
+    return x + (n < 0)
+
+
+@numba.njit
+def by_an_inner_function(x: Any) -> Any:
+    def shifted(k):
+        return k << 10
+
+    n = 1
+    for _ in range(10):
+        n = shifted(n)
+    return x + n
+
+
+@numba.vectorize
+def hashed(x: Any) -> Any:
+    n = 5381
+    for c in range(1, 20):
+        n = n * 33 + c
+    return x + n % 100
+
+
+@pytest.mark.parametrize("f", [powers, added_up, by_an_inner_function, hashed], ids=lambda f: f.__name__)
+def test_integers_of_known_values_that_leave_64_bits_are_left_to_numba(f: Any) -> None:
+    for given in (2.0, 3) if f is not hashed else (X,):
+        with pytest.warns(tj.errors.FallbackWarning, match="leaves 64 bits"):
+            got = tj.jit(lambda x: f(x), fallback=True)(given)
+        np.testing.assert_array_equal(got, f(given))
+        assert type(got) is type(f(given))
+    for g in (tj.grad(lambda x: np.sum(f(x))), tj.jit(lambda x: f(x), fallback=False)):
+        with pytest.raises(tj.errors.UnfollowedError, match="leaves 64 bits"):
+            g(2.0 if f is not hashed else X)
+
+
+def test_python_has_integers_of_any_size() -> None:
+    """The function itself, which Numba has also compiled, is Python's."""
+    of_python = powers.py_func
+    assert tj.jit(lambda: of_python(2), fallback=False)() == of_python(2) > 2**64
+
+
+@numba.njit
+def fibonacci(n: Any) -> Any:
+    a, b = 0, 1
+    for _ in range(n):
+        yield a
+        a, b = b, a + b
+
+
+def test_generators_that_leave_numbas_code_are_left_to_numba() -> None:
+    for f in (lambda n: sum(fibonacci(n)), lambda n: list(fibonacci(n))[-1]):
+        with pytest.warns(tj.errors.FallbackWarning, match="generator"):
+            assert tj.jit(f, fallback=True)(100) == f(100) < 2**63

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 import tracejit as tj
 from tracejit.errors import FallbackWarning, UnfollowedError
@@ -78,3 +78,19 @@ def test_forms_for_numba() -> None:
     assert tj.jit(by_overload, fallback=False)(X + 1) == by_overload(X + 1) == 27
     assert tj.grad(by_overload)(X).tolist() == [12, 3, 3]
     assert tj.jit(lambda x: tripled(x) is None, fallback=False)(X) is True
+
+
+@register_jitable
+def shared(x: Any) -> Any:
+    return x * x + 1
+
+
+@numba.njit
+def by_both(x: Any) -> Any:
+    return shared(x) - shared(2.0)
+
+
+def test_functions_for_python_and_numba() -> None:
+    for f in (by_both, lambda x: by_both(x) * shared(x)):
+        assert tj.jit(f, fallback=False)(3.0) == f(3.0)
+    assert tj.grad(by_both)(3.0) == 6

@@ -139,6 +139,22 @@ def test_core_dimensions_are_loops(n: int) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
+def scaled(x: Any, k: Any, out: Any) -> None:
+    for i in range(x.shape[0]):
+        out[i] = x[i] * k + i
+
+
+@pytest.mark.parametrize("loops", [(F, N), (N, F)])
+def test_numbers_choose_loops_as_numpy_has_them_choose(loops: Any) -> None:
+    """One of Python's fits the first loop that takes numbers of its kind, one of NumPy's that of its dtype."""
+    f = numba.guvectorize([(t[:], t, t[:]) for t in loops], "(n),()->(n)")(scaled)
+    for x in (np.arange(3), np.arange(3) * 1.5):
+        for k in (3, np.int64(3), np.array(3), 2.0, True, np.array([1, 2])):
+            for g, args in ((lambda x, k: f(x, k), (x, k)), (lambda x, k=k: f(x, k), (x,))):
+                got, want = tj.jit(g, fallback=False)(*args), f(x, k)
+                assert got.dtype == want.dtype and got.tolist() == want.tolist()
+
+
 def test_core_dimensions_are_differentiated() -> None:
     np.testing.assert_allclose(tj.grad(lambda x: product(x, x.T).sum())(A), 2 * A.sum(0) * np.ones((3, 1)))
     tj.test_util.check_grads(lambda x: shifted(x, x[0, 0]).sum() ** 2, (A,), order=2)

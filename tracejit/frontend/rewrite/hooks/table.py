@@ -24,12 +24,14 @@ from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.nests import iterated
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import managed, tried
+from tracejit.frontend.rewrite.sized import added, sized
 from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton, matched
 from tracejit.frontend.shadows.kinds import callee
 from tracejit.frontend.shadows.kinds import traced_isinstance as is_instance
 
 __all__ = [
+    "added",
     "all_",
     "and_",
     "any_",
@@ -61,6 +63,7 @@ __all__ = [
     "over",
     "place",
     "raised",
+    "sized",
     "spec",
     "text",
     "thrown",

@@ -65,7 +65,7 @@ def _body(node: Function) -> list[Any]:
     return node.body if isinstance(node.body, list) else [node.body]
 
 
-def undecorated(node: Function) -> None:
+def undecorated(node: Function) -> Function:
     """Leave out decorators, defaults and annotations, which are evaluated where a function is defined."""
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
     for a in ast.walk(node.args):
@@ -73,6 +73,7 @@ def undecorated(node: Function) -> None:
             a.annotation = None
     if not isinstance(node, ast.Lambda):
         node.decorator_list, node.returns = [], None
+    return node
 
 
 class _Function(Keys):

@@ -29,6 +29,7 @@ def is_compiled(value: Any) -> bool:
 
 def wrap_compiled(session: Run, node: Node, value: Any) -> Any:
     """The copy of the Python function behind a dispatcher, with numbers typed as Numba types them."""
+    session.sizes(value.py_func)
     followed = session.wrap(node.attr("py_func"), value.py_func)
 
     @functools.wraps(value.py_func)
@@ -116,6 +117,8 @@ def _given(x: Any, type_: Any) -> Any:
         of = [None] * len(x) if type_ is None else list(type_)
         parts = map(_given, x, of)
         return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+    if type(x) is types.GeneratorType:
+        raise UnfollowedError(what="a generator of Numba's", reason="its steps would be Python's elsewhere")
     if type(x) is list:
         x[:] = [_given(part, getattr(type_, "dtype", None)) for part in x]
         return x

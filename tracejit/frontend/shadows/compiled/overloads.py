@@ -47,7 +47,11 @@ def wrap(session: Run, node: Node, fn: types.FunctionType) -> Any:
     def overloaded(*args: Any, **kwargs: Any) -> Any:
         if STATE.numbers is None:
             return followed(*args, **kwargs)
-        return session.stand_in(_chosen(fn, forms, args, kwargs), fn.__name__)(*args, **kwargs)
+        form = _chosen(fn, forms, args, kwargs)
+        if form is fn:  # `register_jitable`
+            return followed(*args, **kwargs)
+        session.sizes(form)
+        return session.stand_in(form, fn.__name__)(*args, **kwargs)
 
     return session.remember(fn, overloaded, node)
 

@@ -30,6 +30,7 @@ _WINDOWS = NP[np.lib.stride_tricks.sliding_window_view]
 def wrap_stencil(session: Run, node: Node, value: Any) -> Any:
     """A stencil as the copy of its Python function, applied to windows."""
     kernel = value.kernel_ir.func_id.func
+    session.sizes(kernel)
     path = node.attr("kernel_ir").attr("func_id").attr("func")
     return session.remember(value, Stencil(value, session.wrap(path, kernel)))
 

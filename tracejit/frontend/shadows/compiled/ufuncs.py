@@ -13,8 +13,8 @@ from tracejit.frontend.paths import Node
 from tracejit.frontend.rewrite.names import NAMES
 from tracejit.numpy.functions.arrays.mapping import vectorize
 from tracejit.numpy.functions.arrays.shaping import reshape
-from tracejit.numpy.operands import cast, dtype_of, filled, has_box, raw, shape_of
-from tracejit.tracing import box, new_array
+from tracejit.numpy.operands import cast, dtype_of, filled, has_box, kind_of, raw, shape_of
+from tracejit.tracing import STATE, box, new_array
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -27,6 +27,7 @@ def wrap_vectorized(session: Run, node: Node, value: Any) -> Any:
     parts of a formula in other types than NumPy does, and it divides complex numbers as Python does. Calls with `out`
     and the like are not followed, nor are its methods."""
     path = node.attr("_dispatcher").attr("py_func")
+    session.sizes(value._dispatcher.py_func)
     return session.remember(value, Vectorized(value, session.wrap(path, value._dispatcher.py_func)))
 
 
@@ -50,12 +51,12 @@ class _Called:
             what=f"`.{name}` of a ufunc that Numba compiled", reason="only its calls are followed"
         )
 
-    def _loop(self, samples: Sequence[Any], given: Sequence[np.dtype], outputs: int) -> tuple[np.dtype, ...]:
-        """The dtypes of Numba's loop for arguments like `samples`, and of its results; compiled, if there is none
-        yet. Raises UnfollowedError."""
+    def _loop(self, samples: Sequence[Any], given: Sequence[Any], outputs: int) -> tuple[np.dtype, ...]:
+        """The dtypes of Numba's loop for the arguments `given`, and of its results; compiled for `samples` like them,
+        if there is none yet. Raises UnfollowedError."""
         try:
             self._original(*samples)
-            found = self._original.ufunc.resolve_dtypes((*given, *[None] * outputs))
+            found = self._original.ufunc.resolve_dtypes((*_kinds(given), *[None] * outputs))
         except Exception as e:
             raise UnfollowedError(what=self._name, reason=f"it raises {e!r}") from e
         ins, outs = [d.char for d in found[: len(given)]], [d.char for d in found[len(given) :]]
@@ -75,8 +76,7 @@ class Vectorized(_Called):
             return self._original(*args, **kwargs)
         if kwargs or len(args) != self._original.nin:
             raise UnfollowedError(what=self._name, reason="it is called with options")
-        of = [dtype_of(x) for x in args]
-        *given, result = self._loop([np.empty(0, d) for d in of], of, 1)
+        *given, result = self._loop([np.empty(0, dtype_of(x)) for x in args], args, 1)
         xs = [box(cast(raw(x), d)) for x, d in zip(args, given, strict=True)]
         out = vectorize(self._typed, otypes=[result])(*xs)
         return box(raw(out)) if not out.aval.shape else out
@@ -126,7 +126,6 @@ class Generalized(_Called):
     def _types(self, given: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """The dtypes of Numba's loop, and the sizes of the core dimensions."""
         builder = self._original.gufunc_builder
-        of = [dtype_of(x) for x in given]
         sizes: dict[str, Any] = {}
         for x, core in zip(
             (*given, *results), (*builder.sin, *(builder.sout if results else ())), strict=False
@@ -140,7 +139,7 @@ class Generalized(_Called):
             _sample(x, core)
             for x, core in zip((*given, *results), (*builder.sin, *builder.sout), strict=False)
         ]
-        return [*self._loop(samples, of, len(builder.sout)), sizes]
+        return [*self._loop(samples, given, len(builder.sout)), sizes]
 
     def _kernel(self, count: int, outs: Any, types_: Any, sizes: dict[str, int]) -> Any:
         """The function of one element of the loop: it gives the arrays that Numba's function writes."""
@@ -156,6 +155,14 @@ class Generalized(_Called):
             return tuple(left) if len(left) > 1 else left[0]
 
         return kernel
+
+
+def _kinds(given: Sequence[Any]) -> list[Any]:
+    """What NumPy chooses a loop by: beside arrays Python's numbers are of no dtype, and fit the first loop that takes
+    numbers of their kind. Numba's code has typed them."""
+    found = list(map(kind_of, given))
+    weak = STATE.numbers is None and any(isinstance(k, np.dtype) for k in found)
+    return found if weak else [np.dtype(k) for k in found]
 
 
 def _sample(x: Any, core: Any) -> Any:
