@@ -138,3 +138,22 @@ def items_of_nests_as_lists() -> Any:
         )
 
     return f, [(np.arange(n) * 1.5,) for n in (3, 3, 2, 1)], None
+
+
+@program
+def coordinates_of_pixels() -> Any:
+    """Pixels above a threshold, as coordinates, and the columns of those that have any: views and orders are NumPy's."""
+
+    def f(image, level):
+        rows, columns = np.nonzero(image > level)
+        centre = rows.mean(), columns.mean()
+        used = image[:, (image > level).any(axis=0)]
+        return (
+            (rows, columns),
+            np.argwhere(image > level) - np.round(centre),
+            used,
+            used.reshape(-1).sum(),
+            2 * used,
+        )
+
+    return f, [(np.random.default_rng(n).random((6, 7)), 0.5 + 0.1 * n) for n in range(3)], None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.numpy.boxes.layouts import order_of_strides
+from tracejit.numpy.boxes.memory import order_of_strides
 
 D = np.arange(24.0).reshape(2, 3, 4)
 GIVEN = {"C": D, "F": np.asfortranarray(D), "turned": D.transpose(1, 2, 0), "gaps": D.transpose(2, 0, 1)[::2]}
@@ -38,6 +38,43 @@ def test_strides_are_numpys(name: str) -> None:
         want, got = f(x), jitted(x)
         assert got.strides == want.strides and got.flags.writeable
         np.testing.assert_array_equal(got, want)
+
+
+def _reshaped(x: Any) -> tuple[Any, Any]:
+    """A copy, since what is selected does not lie in C's order."""
+    y = x[:, x[0] > 1]
+    return y.reshape(-1), y.T.reshape(-1) * 2
+
+
+SELECTED: dict[str, Any] = {
+    "columns": lambda x: x[:, x[0] > 1],
+    "of turned": lambda x: x.T[:, x[:, 0] > 1] * 2,
+    "computed": lambda x: 2 * x[:, x[0] > 1] + 1,
+    "copied": lambda x: (x[:, x[0] > 1].copy(), x[:, x[0] > 1].astype(np.float32)),
+    "turned and cut": lambda x: (x[:, x[0] > 1].T, x[:, x[0] > 1][1:]),
+    "coordinates": lambda x: np.nonzero(x > 1),
+    "known coordinates": lambda x: np.nonzero(np.eye(3)),
+    "some of them": lambda x: (np.where(x > 1)[1], np.where(x > 1)[0] + 1),
+    "rows of coordinates": lambda x: (np.argwhere(x > 1), np.argwhere(x > 1) + 1, np.argwhere(x > 1)[1:]),
+    "joined": lambda x: np.concatenate([x[:, x[0] > 1], x], 1),
+    "without a column": lambda x: np.delete(x, 1, axis=1),
+    "grids": lambda x: np.linspace(x[0], x[1], num=int(np.ceil(x.max()))).T.astype(int),
+    "rows of grids": lambda x: tuple(np.linspace(x[0], x[1], num=int(np.ceil(x.max()))).T),
+    "reshaped": _reshaped,
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_arrays_of_traced_lengths_lie_as_numpys(name: str) -> None:
+    f = SELECTED[name]
+    jitted = tj.jit(f)
+    for n in range(4):
+        x = np.random.default_rng(n).uniform(0, 2.5, (4, 5))
+        x[:2, :2], x[:2, 2:4] = 2.2, 0.5  # two at least hold, and two do not
+        for want, got in zip(*(y if isinstance(y, tuple) else (y,) for y in (f(x), jitted(x))), strict=True):
+            assert got.strides == want.strides and got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+    assert jitted.trace_count == 1
 
 
 def test_large_operands_have_small_stand_ins():

@@ -18,9 +18,9 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.indexing import view_of
-from tracejit.numpy.boxes.layouts import order_of, order_of_strides
-from tracejit.numpy.boxes.masking.selected import Selected
-from tracejit.numpy.boxes.memory import is_contiguous
+from tracejit.numpy.boxes.layouts import order_of
+from tracejit.numpy.boxes.masking.selected import Selected, argwhere
+from tracejit.numpy.boxes.memory import is_contiguous, order_of_strides
 from tracejit.numpy.boxes.placed import Bits, Placed, ReadOnly
 from tracejit.numpy.boxes.sharing.either import VAGUE, Either, Listed, Owner, listed, may_share
 from tracejit.numpy.boxes.sharing.references import Row
@@ -87,6 +87,7 @@ class Shared:
         different = {id(x): x for x in leaves if type(x) is Box}.values()
         self.boxes = {id(x.storage): x for x in different if isinstance(x.storage, Either) and _is_itself(x)}
         self.numbers: dict[int, int | None] = {}  # of the parts that leaves are
+        self.columns: dict[int, tuple[Place, Any]] = {}  # the coordinates of masks, which are kept alive
         self.views = {x.identity: x for x in different if x.identity is not None}
         self.chosen_views = collections.Counter(i for x in different for i in _views(x))
         self.made_views: dict[Any, int] = {}  # parts that several chosen arrays may be
@@ -137,6 +138,8 @@ class Shared:
         return known or (not others and mark.rows.are_new(mark.role))
 
     def _view(self, x: Box) -> Part | None:
+        if type(x.storage) is Selected and _is_itself(x) and x.storage.is_column:
+            return self._column(x.storage)
         base = self.visible.get(id(x.storage))
         if base is None and not self._worth(x.storage, x.chain, x.identity):
             return None
@@ -148,6 +151,15 @@ class Shared:
                 what="a result that lies in memory of the caller's", reason="no view gives this part"
             )
         return self._part(x.storage, steps)
+
+    def _column(self, storage: Selected) -> Part:
+        """Coordinates of what a mask over several axes holds are a column of those of all axes."""
+        known = self.columns.get(id(storage.mask))
+        if known is None:
+            place: Place = "out", self._output(argwhere(storage.mask.value).read())
+            known = self.columns[id(storage.mask)] = place, storage.mask
+        n = storage.along
+        return Part(known[0], [lambda array, _: array[:, n]])
 
     def _part(self, storage: Storage, steps: list[Step]) -> Part:
         """The part that `steps` show of a storage."""
@@ -325,8 +337,11 @@ class Shared:
 
 
 def _has_gaps(view: View) -> bool:
-    """Whether a view of traced extents does not go on from one element to the next."""
-    return type(view) is Strided or (type(view) is Region and any(s != 1 for s in view.steps))
+    """Whether a view of traced extents does not go on from one element to the next, or not in C's order."""
+    if type(view) is not Region:
+        return type(view) is Strided
+    kept = [a for a in view.axes if a is not None]
+    return any(s != 1 for s in view.steps) or kept != sorted(kept)
 
 
 def _array_of(x: Any, _: Any) -> Any:

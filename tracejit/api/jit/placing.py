@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.numpy.boxes.layouts import order_of_strides
+from tracejit.numpy.boxes.memory import order_of_strides
 from tracejit.records import record
 from tracejit.tracing import Box, Storage
 

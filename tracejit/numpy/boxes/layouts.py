@@ -18,8 +18,8 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.errors import ChosenArrayError
-from tracejit.numpy.boxes.memory import in_fortran_order, strides_of
-from tracejit.numpy.boxes.sharing.either import memories
+from tracejit.numpy.boxes.memory import in_fortran_order, length, order_of_strides, strides_in, strides_of
+from tracejit.numpy.boxes.sharing.either import Either, memories
 from tracejit.numpy.boxes.views import Region
 from tracejit.numpy.operands import shape_of
 from tracejit.tracing import Box, Storage, View
@@ -59,11 +59,7 @@ def _is_straight(region: Region) -> bool:
 
 def lies_in(x: Box, order: Order | None) -> None:
     """Let the new array `x` lie in memory in this order of its axes, from the largest step to the smallest."""
-    shape, strides, step = x.aval.shape, [0] * len(x.aval.shape), 1
-    for axis in reversed(order or ()):
-        strides[axis] = step
-        step *= shape[axis]  # type: ignore[operator]
-    x.storage.layout = None if order is None else tuple(strides)
+    x.storage.layout = None if order is None else strides_in(x.aval.shape, order)
 
 
 # ---------------------------------------------------------------- asking NumPy
@@ -80,17 +76,18 @@ def as_numpys(
     """`result` of NumPy's `function`, the new arrays in it in the order of memory in which NumPy's lie. `ordered`: the
     function gives another order than C's to arrays that are in C order. `regular`: it takes
     positive definite matrices."""
-    if not (ordered or kwargs) and all(map(_is_plain, args)):
+    laid = any(map(_is_laid, result if isinstance(result, (tuple, list)) else (result,)))
+    if not (ordered or kwargs or laid) and all(map(_is_plain, args)):
         return result
     ordered = ordered or any(map(_is_unlike_c, args))
     given = list(_boxes((*args, *kwargs.values())) if kwargs else _boxes(args))
     choices = [orders_of(x) for x in given]
-    if not ordered and all(c == _STRAIGHT for c in choices):
+    if not (ordered or laid) and all(c == _STRAIGHT for c in choices):
         return result
     made = result if isinstance(result, (tuple, list)) else (result,)
     held = {id(x.storage) for x in given}
     new = [x if _is_new(x) and id(x.storage) not in held else None for x in made]
-    if all(x is None for x in new) or not _can_be_asked(args, kwargs, given):
+    if all(x is None for x in new) or not _can_be_asked(args, kwargs):
         return result
     if ordered and given:
         args, kwargs = _decided(args, kwargs, given[0])
@@ -115,6 +112,11 @@ def _decided(args: Iterable[Any], kwargs: dict[str, Any], x: Box) -> tuple[list[
     return [order if a is named[0] else a for a in args], {
         k: order if a is named[0] else a for k, a in kwargs.items()
     }
+
+
+def _is_laid(x: Any) -> bool:
+    """Whether what a function gives lies in another order than C's, as something that it was made of did."""
+    return type(x) is Box and not x.chain and x.storage.layout is not None
 
 
 def _is_plain(x: Any) -> bool:
@@ -145,25 +147,13 @@ def _boxes(xs: Iterable[Any]) -> Iterator[Box]:
 
 
 def _is_new(x: Any) -> bool:
-    if type(x) is not Box or len(x.aval.shape) < 2 or x.chain or type(x.storage) is not Storage:
+    if type(x) is not Box or len(x.aval.shape) < 2 or x.chain or isinstance(x.storage, Either):
         return False
-    return x.storage.origin is None and all(type(d) is int for d in x.aval.shape)
+    return x.storage.origin is None
 
 
-def order_of_strides(strides: tuple[int, ...] | None, shape: tuple[Any, ...] | None = None) -> Order | None:
-    """The axes from the largest step to the smallest, those without steps where they are; None for C order's."""
-    if strides is None:
-        return None
-    long = [n for n, s in enumerate(strides) if s and (shape is None or shape[n] != 1)]
-    order = list(range(len(strides)))
-    for place, axis in zip(long, sorted(long, key=lambda n: (-abs(strides[n]), n)), strict=True):
-        order[place] = axis
-    return None if order == list(range(len(order))) else tuple(order)
-
-
-def _can_be_asked(args: Iterable[Any], kwargs: dict[str, Any], given: list[Box]) -> bool:
-    known = all(type(d) is int for x in given for d in x.aval.shape)
-    return known and not any(map(_is_users, (*args, *kwargs.values())))
+def _can_be_asked(args: Iterable[Any], kwargs: dict[str, Any]) -> bool:
+    return not any(map(_is_users, (*args, *kwargs.values())))
 
 
 def _answer(
@@ -175,7 +165,7 @@ def _answer(
     regular: bool,
 ) -> list[Order]:
     """The orders of what NumPy's function gives for stand-ins of its arguments; none if it can't be asked."""
-    short = any(math.prod(x.aval.shape) > _MOST for x in given)  # type: ignore[arg-type]
+    short = any(math.prod(map(length, x.aval.shape)) > _MOST for x in given)
     stand_in = _StandIns(dict(zip(map(id, given), orders, strict=True)), short, regular).of
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -215,7 +205,7 @@ class _StandIns:
         if not x.aval.shape:
             number = dtypes.element(x.aval.dtype, not zero)
             return number.item() if x.weak else number
-        shape = [min(d, _SHORT) if self.short else d for d in x.aval.shape]  # type: ignore[type-var]
+        shape = [min(length(d), _SHORT) if self.short else length(d) for d in x.aval.shape]
         order = self.orders.get(id(x)) or tuple(range(len(shape)))
         back = tuple(sorted(range(len(order)), key=order.__getitem__))
         make: Callable[..., np.ndarray] = np.zeros if zero else np.ones

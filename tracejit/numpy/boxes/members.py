@@ -25,7 +25,6 @@ from tracejit.errors import (
     UnsupportedFunctionError,
     refusals,
 )
-from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
 from tracejit.numpy import lengths
 from tracejit.numpy.boxes import extents, indexing, memory, placed, views
@@ -290,9 +289,8 @@ def _with_dims(x: Box, target: tuple[Any, ...]) -> Box:
     old = x.aval.shape
     if [d for d in old if d != 1] != [d for d in target if d != 1]:
         if x.chain or x.storage.layout is not None or isinstance(x.storage, either.Either):
-            shown = tuple(Dim(d, None) if isinstance(d, Value) else d for d in target)
-            problem = f"cannot reshape a part or another layout of {x.aval} with its traced size into {shown}"
-            raise ShapeError(op="reshape", problem=problem)
+            whole = indexed_copy(x.read())  # where the extents are 0 or 1, NumPy may give a view
+            return either.copied(x, indexing.view_of(whole, (views.Reshaped(old, target),), target).read())
         x.storage.layout_read = True
         return indexing.view_of(x, (views.Reshaped(old, target),), target)
     items: list[Any] = [("at", 0) if d == 1 and type(d) is int else ("all",) for d in old]

@@ -6,6 +6,7 @@ A view is given by the shape of its base, the base's strides in elements (None f
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -93,10 +94,37 @@ def c_strides(shape: Shape) -> tuple[int, ...]:
     return tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))  # type: ignore[arg-type]
 
 
+def length(d: Any) -> int:
+    """The extent of a dimension; where that is traced, what stands for it in strides."""
+    return d if type(d) is int else d.bound or 7
+
+
+def strides_in(shape: Shape, order: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides in elements of an array without gaps whose axes lie in this order, from the largest step to the
+    smallest."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= length(shape[axis])
+    return tuple(strides)
+
+
+def order_of_strides(
+    strides: tuple[int, ...] | None, shape: tuple[Any, ...] | None = None
+) -> tuple[int, ...] | None:
+    """The axes from the largest step to the smallest, those without steps where they are; None for C order's."""
+    if strides is None:
+        return None
+    long = [n for n, s in enumerate(strides) if s and (shape is None or shape[n] != 1)]
+    order = list(range(len(strides)))
+    for place, axis in zip(long, sorted(long, key=lambda n: (-abs(strides[n]), n)), strict=True):
+        order[place] = axis
+    return None if order == list(range(len(order))) else tuple(order)
+
+
 def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> np.ndarray | None:
     """An array with the strides of the view, over no memory of its own: it must not be read."""
-    if not all(type(d) is int for d in base):
-        return None
+    base = tuple(map(length, base))
     elements = layout or c_strides(base)
     strides = [8 * s for s in elements]
     out = np.lib.stride_tricks.as_strided(np.empty(1), base, strides)  # type: ignore[arg-type]
@@ -112,8 +140,15 @@ def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]
 
 def _is_front(r: Region) -> bool:
     """Whether a region with a traced number of whole rows lies in memory as any number of them does."""
-    whole = all(type(n) is int and n == d for n, d in zip(r.sizes[1:], r.base[1:], strict=True))
-    return whole and r.axes == tuple(range(len(r.base))) and all(s == 1 for s in r.steps)
+    whole = all(
+        n is d or n is getattr(d, "var", d) or _same(n, d)
+        for n, d in zip(r.sizes[1:], r.base[1:], strict=True)
+    )
+    return whole and None not in r.axes and all(s == 1 for s in r.steps)
+
+
+def _same(n: Any, d: Any) -> bool:
+    return type(n) is int and n == d
 
 
 def _shadow_region(x: np.ndarray, r: Region) -> np.ndarray:

@@ -92,9 +92,8 @@ def _astype(
     judge_loss(x.aval.dtype, d)
     change = units.cast if dtypes.is_time(d) or dtypes.is_time(x.aval.dtype) else cast
     kept = selected.elementwise(lambda y: wrap(change(y.read(), d)), (x,))
-    if kept is not None:
-        return kept
-    return as_numpys(np.ndarray.astype, (x, d, order), {}, _like(x, change(x.read(), d)), order in _OTHERS)
+    made = _like(x, change(x.read(), d)) if kept is None else kept
+    return as_numpys(np.ndarray.astype, (x, d, order), {}, made, order in _OTHERS)
 
 
 def _like(x: Box, value: Any) -> Any:
@@ -110,7 +109,7 @@ def _copy(x: Box, order: str = "C") -> Any:
     order_of(order)
     kept = selected.elementwise(lambda y: y, (x,))
     if kept is not None:
-        return kept
+        return as_numpys(np.ndarray.copy, (x, order), {}, kept, order in _OTHERS)
     value = x.read()
     out = _like(x, value.copy() if type(value) is np.ndarray and not is_tracing() else value)
     return as_numpys(np.ndarray.copy, (x, order), {}, out, order in _OTHERS)

@@ -19,7 +19,8 @@ import numpy as np
 from tracejit import dtypes, tree
 from tracejit.errors import UnknownDtypeError
 from tracejit.ir.avals import Aval
-from tracejit.numpy.boxes.layouts import lies_in, order_of_strides
+from tracejit.numpy.boxes.layouts import lies_in
+from tracejit.numpy.boxes.memory import order_of_strides
 from tracejit.scipy.hosting.following import known_object
 from tracejit.tracing import box, is_tracing, new_array, wrap
 

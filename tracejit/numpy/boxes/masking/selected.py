@@ -19,6 +19,7 @@ from tracejit.errors.refusals import attempt
 from tracejit.interpreters.vmap import BatchTracer
 from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.masking.masks import Mask, iota, mask_of, same_value, spread
+from tracejit.numpy.boxes.memory import order_of_strides, strides_in
 from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
 from tracejit.tracing import Box, Storage, box, current_trace, use_trace, wrap
 
@@ -75,6 +76,11 @@ class Selected(Storage):
         return len(shape_of(self.full)) - len(shape_of(self.mask.value)) + 1
 
     @property
+    def is_column(self) -> bool:
+        """Whether these are coordinates beside others, as `np.nonzero` gives them."""
+        return self.along is not None and len(shape_of(self.mask.value)) > 1
+
+    @property
     def axes(self) -> tuple[int, ...]:
         """The dimensions of `full` that the mask covers."""
         return tuple(range(self.first, self.first + len(shape_of(self.mask.value))))
@@ -101,11 +107,17 @@ class Selected(Storage):
         )
 
 
-def boxed(full: Any, first: int, mask: Mask, along: int | None = None) -> Box:
-    """A box of the selected elements of a raw array."""
+def boxed(
+    full: Any, first: int, mask: Mask, along: int | None = None, order: tuple[int, ...] | None = None
+) -> Box:
+    """A box of the selected elements of a raw array; `order`: its axes in memory, where it is not that of such a
+    selection."""
     storage = Selected(full, first, mask, along)
     shape = shape_of(full)
     rank = len(shape_of(mask.value))
+    if order is not None or first:  # NumPy moves what is selected by an array first, and back in the end
+        wide = (*shape[:first], mask.dim, *shape[first + rank :])
+        storage.layout = strides_in(wide, order or (first, *(n for n in range(len(wide)) if n != first)))
     return Box(storage, (), Aval((*shape[:first], mask.dim, *shape[first + rank :]), dtype_of(full)))
 
 
@@ -132,7 +144,7 @@ def argwhere(value: Any) -> Box:
     shape = shape_of(value)
     columns = [ops.shape.expand_dims(iota(shape, d), (len(shape),)) for d in range(len(shape))]
     rows = ops.concat.concatenate(*columns, dimension=len(shape)) if len(shape) > 1 else columns[0]
-    return boxed(rows, 0, mask_of(value))
+    return boxed(rows, 0, mask_of(value), order=(1, 0))
 
 
 def selection(x: Any) -> Selected | None:
@@ -157,9 +169,10 @@ def elementwise(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     if any(o is None for o in operands):
         return None
     out = fn(*operands)
+    order = order_of_strides(s.layout)
     if type(out) is tuple:
-        return tuple(boxed(raw(o), s.first, s.mask) for o in out)
-    return boxed(raw(out), s.first, s.mask)
+        return tuple(boxed(raw(o), s.first, s.mask, order=order) for o in out)
+    return boxed(raw(out), s.first, s.mask, order=order)
 
 
 def _operand(x: Any, s: Selected) -> Any:

@@ -31,7 +31,7 @@ from tracejit.numpy.operands import (
     result_type,
     shape_of,
 )
-from tracejit.tracing import box, wrap
+from tracejit.tracing import box, new_array, wrap
 
 _I64 = dtypes.int64
 
@@ -81,7 +81,7 @@ def _nonzero(x: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
         raise ArgumentError(name="nonzero", problem="calling nonzero on 0d arrays is not allowed")
     if size is None:
         known = extents.known(x)
-        return selected.nonzero(truth(x)) if known is None else np.nonzero(known)
+        return selected.nonzero(truth(x)) if known is None else _columns(known)
     shape = shape_of(x)
     fills = _fills(fill_value, len(shape))
     if not elements("nonzero", shape):
@@ -91,6 +91,12 @@ def _nonzero(x: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
     return tuple(
         wrap(ops.compare.select(found, d, f)) for d, f in zip(unravel(at, shape), fills, strict=True)
     )
+
+
+def _columns(x: Any) -> tuple[Any, ...]:
+    """The coordinates of what is not zero in a known array: columns of one array, as NumPy's are."""
+    all_of = new_array(np.array(np.argwhere(x), order="C"))
+    return tuple(all_of[:, n] for n in range(np.ndim(x)))
 
 
 def _fills(value: Any, ndim: int) -> list[Any]:
