@@ -310,3 +310,19 @@ def test_equations(f, args) -> None:
     along = lambda t: (f(*(a + t * w for a, w in zip(args, ways, strict=True))) ** 2).sum()
     near = (along(1e-6) - along(-1e-6)) / 2e-6
     np.testing.assert_allclose(tj.jit(tj.grad(along))(0.0), near, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["eig", "eigvals"])
+def test_eigenvalues_are_complex(name: str) -> None:
+    """Eigenvalues of real matrices that are real are complex numbers to SciPy, and only the vectors real ones."""
+    function = getattr(sl, name)
+    compiled = tj.jit(lambda a: function(a), fallback=True)
+    for a in (
+        np.array([[2.0, 1], [1, 2]]),
+        np.array([[2, 1], [0, 3]]),
+        np.array([[0.0, 1], [-1, 0]]),
+        _C[None, :1],
+    ):
+        for got, want in zip(*(tj.tree.leaves(f(a)) for f in (compiled, function)), strict=True):
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(got, want)

@@ -215,6 +215,8 @@ class _Writer:
             arenas = "".join(f"{self.arrays.arena(a)}, " for a in x.tj_arenas if a is not None)
             given = self.listed(pieces, what) + (f"arenas=({arenas})" if arenas else "")
             return self.new(f"{self.const(made)}({given})")
+        if cls is types.BuiltinMethodType and type(x.__self__) in (*_DISPLAYS, *containers.CONTAINERS):
+            return self.new(f"{self.value(x.__self__, what)}.{x.__name__}")
         derived = containers.is_derived(x)
         if id(x) in self.open and not derived:
             raise UnfollowedError(what=what, reason=f"a new {cls.__name__} in it holds itself")

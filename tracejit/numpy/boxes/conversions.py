@@ -229,7 +229,7 @@ def _hash(x: Box) -> int:
     if class_of(x) is not np.ndarray:
         error = TracerIntegerError if x.aval.dtype.kind in "bi" else TracerFloatError
         return hash(known_value(x, error, may_assume=False)[()])  # a container would have the box as its key
-    raise ArgumentTypeError(name="hash", problem=f"a traced {x.aval} is not hashable, as arrays are not")
+    raise TypeError("unhashable type: 'numpy.ndarray'")
 
 
 @member("__repr__")

@@ -12,7 +12,6 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import (
-    ArgumentTypeError,
     BufferedListError,
     OuterWriteError,
     ReadOnlyViewError,
@@ -187,8 +186,7 @@ def setitem(x: Box, index: Any, value: Any) -> None:
     """`x[index] = value`, with NumPy's casting and broadcasting, seen by every view of the same storage."""
     shape = extents.shape_here(x.aval.shape)
     if x.scalar:
-        name = f"numpy.{x.aval.dtype}"
-        raise ArgumentTypeError(name=name, problem=f"{name!r} object does not support item assignment")
+        raise TypeError(f"'numpy.{x.aval.dtype.type.__name__}' object does not support item assignment")
     if is_unsure(value) and x.aval.dtype == value.aval.dtype:
         value = taken(value)
     if type(value) in _PYTHON_VALUES:

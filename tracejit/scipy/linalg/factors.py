@@ -11,6 +11,7 @@ from tracejit.control.custom.public import custom_jvp
 from tracejit.errors import ArgumentError
 from tracejit.numpy import linalg
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
+from tracejit.numpy.functions.algebra.factorizations import real_of_real
 from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops.decompositions import common as c
@@ -162,9 +163,14 @@ def eig(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Any:
-    """Eigenvalues and right eigenvectors, complex."""
+    """Eigenvalues, which are complex, and right eigenvectors, which are real where all eigenvalues are, if Python can
+    take over."""
     refuse("eig", b=b, left=left, homogeneous_eigvals=homogeneous_eigvals)
-    return tuple(linalg.eig(a)) if right else linalg.eigvals(a)
+    x = matrix("eig", a)
+    if not right:
+        return wrap(_d.eig.eigvals(x, check=True))
+    values, vectors = _d.eig.eig(x, check=True)
+    return wrap(values), wrap(real_of_real(x, values, vectors)[1])
 
 
 @of_scipy

@@ -219,7 +219,8 @@ def _is_of_traced(error: BaseException) -> bool:
 _NO_ATTRIBUTE = re.compile(rf"'{Box.__name__}' object has no attribute '(\w+)'")
 #: What built-in functions say of a value of Python's own or NumPy's classes, and ours of traced values that are such.
 _OF_PLAIN = re.compile(
-    r"'(int|float|complex|bool|str|bytes|NoneType|list|tuple|dict|set|numpy\.\w+)' object is not "
+    r"'(int|float|complex|bool|str|bytes|NoneType|list|tuple|dict|set|numpy\.\w+)' object (is|does) not "
+    r"|unhashable type: '(list|dict|set|bytearray|numpy\.ndarray)'"
 )
 #: Instructions whose exceptions do not depend on what a traced value is.
 _AS_PYTHON = {
