@@ -340,7 +340,7 @@ class Session(Run):
         if type(value) is Refusing:
             return held(value)
         shadow = behind.is_shadow(value) and not objects.is_node(type(value))
-        if type(value) is types.FunctionType or shadow:
+        if type(value) in (types.FunctionType, property) or shadow:
             return self._originals.get(id(value), value)
         classes.demote(value)
         return classes.users_class(value)

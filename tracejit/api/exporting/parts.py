@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.api.exporting.values import Unstorable
-from tracejit.api.jit.parts import Part
+from tracejit.api.jit.placing import Part
 from tracejit.interpreters.jit_stored import DTYPES
 from tracejit.ir.avals import Aval
 

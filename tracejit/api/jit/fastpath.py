@@ -46,7 +46,7 @@ from tracejit import frontend, tree
 from tracejit.api import timed
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit.handed import Path
-from tracejit.api.jit.parts import Part
+from tracejit.api.jit.placing import Part
 from tracejit.api.jit.programs import Program, as_array
 from tracejit.api.jit.signature import BY_VALUE, SCALARS, Call, is_array_like, reference
 from tracejit.config import config

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
+from tracejit.api.jit.placing import Chosen, Part, Place, Step
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
@@ -33,45 +34,6 @@ from tracejit.numpy.boxes.views import (
     joined,
 )
 from tracejit.tracing import Box, Storage, View, unbox
-
-#: One step from an array to a view of it: a function of the array and of the outputs.
-Step = Callable[[Any, Sequence[Any]], Any]
-Place = tuple[str, int]
-
-
-class Part:
-    """What `steps` show of the array at `base`, ('arg' | 'const' | 'out' | 'part', n)."""
-
-    def __init__(self, base: Place, steps: list[Step]) -> None:
-        self.base = base
-        self.steps = steps
-
-    def of(self, given: dict[str, Sequence[Any]]) -> Any:
-        """The view of what a call was given and has computed."""
-        kind, n = self.base
-        return self.made(given[kind][n], given["out"])
-
-    def made(self, array: Any, outs: Sequence[Any]) -> Any:
-        """The view of `array`."""
-        for step in self.steps:
-            array = step(array, outs)
-        return array
-
-
-class Chosen:
-    """`own`, or where the flag of one of `parts`, (flag's output, value wanted, part), says so, that part."""
-
-    def __init__(self, own: Part, parts: list[tuple[int, bool, Part]]) -> None:
-        self.own = own
-        self.parts = parts
-
-    def of(self, given: dict[str, Sequence[Any]]) -> Any:
-        """The array that was chosen in a call; a copy where that is traced itself."""
-        outs = given["out"]
-        if any(type(outs[flag]) is Box for flag, _, _ in self.parts):
-            return self.own.of(given)
-        # chosen arrays come before those that they may be themselves
-        return next((p for flag, want, p in self.parts if bool(outs[flag]) == want), self.own).of(given)
 
 
 class Shared:
@@ -405,11 +367,3 @@ def _slice(start: Any, size: Any, step: int) -> slice:
         return slice(0, 0)
     stop = start + size * step
     return slice(start, None if step < 0 and stop < 0 else stop, step)
-
-
-def placed(parts: Sequence[Part | Chosen], moved: Callable[[Place], Place]) -> None:
-    """Tell the parts where their arrays are among a program's inputs."""
-    for part in parts:
-        inner = [p for _, _, p in part.parts] if type(part) is Chosen else [part]
-        for p in inner:
-            p.base = moved(p.base)  # type: ignore[union-attr]

@@ -1,7 +1,9 @@
-"""How arrays lie in memory that a program was traced for: what it asked of them, and whether others lie so too."""
+"""How arrays lie in memory that a program was traced for: what it asked of them, and whether others lie so too. And
+where results lie that are parts of others."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,3 +56,53 @@ def needed(places: dict[int, Box]) -> dict[int, Needed]:
     """What was asked of how inputs lie in memory."""
     asked = {n: Needed.of(b.storage) for n, b in places.items() if b.aval.shape}
     return {n: found for n, found in asked.items() if found is not None}
+
+
+# ---------------------------------------------------------------- results
+
+#: One step from an array to a view of it: a function of the array and of the outputs.
+Step = Callable[[Any, Sequence[Any]], Any]
+Place = tuple[str, int]
+
+
+class Part:
+    """What `steps` show of the array at `base`, ('arg' | 'const' | 'out' | 'part', n)."""
+
+    def __init__(self, base: Place, steps: list[Step]) -> None:
+        self.base = base
+        self.steps = steps
+
+    def of(self, given: dict[str, Sequence[Any]]) -> Any:
+        """The view of what a call was given and has computed."""
+        kind, n = self.base
+        return self.made(given[kind][n], given["out"])
+
+    def made(self, array: Any, outs: Sequence[Any]) -> Any:
+        """The view of `array`."""
+        for step in self.steps:
+            array = step(array, outs)
+        return array
+
+
+class Chosen:
+    """`own`, or where the flag of one of `parts`, (flag's output, value wanted, part), says so, that part."""
+
+    def __init__(self, own: Part, parts: list[tuple[int, bool, Part]]) -> None:
+        self.own = own
+        self.parts = parts
+
+    def of(self, given: dict[str, Sequence[Any]]) -> Any:
+        """The array that was chosen in a call; a copy where that is traced itself."""
+        outs = given["out"]
+        if any(type(outs[flag]) is Box for flag, _, _ in self.parts):
+            return self.own.of(given)
+        # chosen arrays come before those that they may be themselves
+        return next((p for flag, want, p in self.parts if bool(outs[flag]) == want), self.own).of(given)
+
+
+def placed(parts: Sequence[Part | Chosen], moved: Callable[[Place], Place]) -> None:
+    """Tell the parts where their arrays are among a program's inputs."""
+    for part in parts:
+        inner = [p for _, _, p in part.parts] if type(part) is Chosen else [part]
+        for p in inner:
+            p.base = moved(p.base)  # type: ignore[union-attr]

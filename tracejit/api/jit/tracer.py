@@ -17,8 +17,8 @@ from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit import arguments, handed
 from tracejit.api.jit.apart import Apart, distinct
 from tracejit.api.jit.listed import listed
-from tracejit.api.jit.parts import Shared, placed
-from tracejit.api.jit.placing import needed, places_of, strides_of
+from tracejit.api.jit.parts import Shared
+from tracejit.api.jit.placing import needed, placed, places_of, strides_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.sizes import InputsNeeded, SharingNeeded, ask_for_more, decided_by_sizes

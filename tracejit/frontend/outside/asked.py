@@ -28,7 +28,12 @@ _TEXTS = ("array2string", "array_repr", "array_str")
 _SETTINGS = ("geterr", "getbufsize", "get_printoptions", "geterrcall")
 _OF_NUMPY = {id(f): f for f in (getattr(np, name) for name in (*_ARRAYS, *_TEXTS, *_SETTINGS))}
 #: Others, by the module that they are found in.
-_OF_OTHERS = (("scipy.special", "geterr"), ("sklearn", "get_config"))
+_OF_OTHERS = (
+    *(("scipy.special", "geterr"), ("sklearn", "get_config")),
+    *(("os", "cpu_count"), ("multiprocessing", "cpu_count"), ("os", "getcwd"), ("platform", "system")),
+)
+#: Of these, what no program changes.
+_FIXED = ("cpu_count", "system")
 _KNOWN = (str, bytes, int, float, complex, bool, type(None), type(...), np.generic, np.dtype)
 _KNOWN += (type(np.sum), np.ufunc)
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
@@ -84,9 +89,10 @@ def call_of(session: Run, function: Any, args: tuple[Any, ...] = (), kwargs: Any
     if function in session.settings:
         value = session.settings[function]
         return dict(value) if type(value) is dict else value
-    if current_trace() is not trace:
+    fixed = function.__name__ in _FIXED
+    if current_trace() is not trace and not fixed:
         session.refuse(path, function, "a loop, a branch or a transformation asks for it")
-    if session.in_settings or any(map(_matters, trace.eqns)):
+    if not fixed and (session.in_settings or any(map(_matters, trace.eqns))):
         session.refuse(path, function, "what the function has done before may matter")
 
     def ask(own: Any) -> Any:

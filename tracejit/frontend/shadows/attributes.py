@@ -34,6 +34,7 @@ from tracejit.frontend.shadows.containers import Copy
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
+    from tracejit.frontend.paths import Node
     from tracejit.frontend.run import Run
 
 _BOUND = (types.FunctionType, LRU, staticmethod, classmethod, functools.cached_property)
@@ -188,6 +189,8 @@ def bind_member(session: Run, owner: type, name: str, raw: Any, obj: Any, cls: A
         return _bound(session.wrap(here.attr("__func__"), raw.__func__), cls, type(cls))
     if isinstance(raw, property) and obj is not None and raw.fget is not None:
         return session.wrap(here.attr("fget"), raw.fget)(obj)
+    if type(raw) is property and obj is None:
+        return _accessors(session, here, raw)
     if isinstance(raw, functools.cached_property) and obj is not None:
         return session.wrap(here.attr("func"), raw.func)(obj)
     if _has_getter(raw):
@@ -196,6 +199,17 @@ def bind_member(session: Run, owner: type, name: str, raw: Any, obj: Any, cls: A
         session.check(here, "is", raw)
         return raw.__get__(obj, cls)
     return members.read(session, owner, name, raw)
+
+
+def _accessors(session: Run, here: Node, raw: property) -> Any:
+    """A property that its class is asked for, as in `Base.value.fset(self, x)`: one of copies of its functions."""
+    session.check(here, "is", raw)
+    known = session.known(raw)
+    if known is not None:
+        return known
+    parts = {n: getattr(raw, n) for n in ("fget", "fset", "fdel")}
+    get, put, delete = (f and session.wrap(here.named(raw).attr(n), f) for n, f in parts.items())
+    return session.remember(raw, property(get, put, delete, raw.__doc__), here)
 
 
 def _bound(fn: Any, obj: Any, cls: Any) -> Any:

@@ -145,7 +145,8 @@ class _TracedMeta(type):
     def __setattr__(cls, name: str, value: Any) -> None:
         session, real = active.session(), users_class(cls)
         special = name[:2] == "__" == name[-2:] or name == "_abc_impl"
-        if session is None and special:  # what abc and typing note about the stand-in while it is made
+        # What abc and typing note about the stand-in while it is made, and `copy`, when it copies an object.
+        if (session is None and special) or name == "__slotnames__":
             type.__setattr__(cls, name, value)
         elif session is None or not session.guarded:
             setattr(real, name, value)
