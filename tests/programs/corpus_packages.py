@@ -104,3 +104,34 @@ def polynomials_as_arguments() -> Any:
         return p(x), p * p, p.deriv()
 
     return f, [(np.poly1d([1.0, 2.0]), 2.0), (np.poly1d([1.0, 3.0, 2.0]), 3.0)], None
+
+
+def _shapes(given: dict[str, Any], *named: tuple[str, int]) -> int:
+    """Checks arguments by their names, as a package does that is given `locals()`."""
+    for name, ndim in named:
+        if getattr(given[name], "ndim", 0) != ndim:
+            raise ValueError(f"{name} must have {ndim} dimensions")
+    return len(given)
+
+
+@program
+def arguments_checked_by_name() -> Any:
+    def f(points, along):
+        _shapes(locals(), ("points", 2), ("along", 1))
+        heights = points @ along
+        names = {**locals(), "names": None}
+        return points[heights.argmax()], sorted(names), names["heights"] is heights
+
+    def g(x, y, z):
+        if not all(isinstance(v, (float, int)) for v in locals().values()):
+            raise TypeError(f"Input values must be numbers: {list(locals())}")
+        return (x * 2 / (z + 3), y * 2 / (z + 3))
+
+    rng = np.random.default_rng(5)
+    calls = [(f, (rng.normal(size=(4, 3)), rng.normal(size=3))) for _ in range(2)]
+    calls += [(g, (1.0, 2, 3.5)), (g, (1.0, 2, "z")), (f, (np.ones(3), np.ones(3)))]
+
+    def either(n, *args):
+        return calls[n][0](*args)
+
+    return either, [(n, *args) for n, (_, args) in enumerate(calls)], None

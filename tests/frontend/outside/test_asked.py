@@ -4,6 +4,8 @@ at each call."""
 from __future__ import annotations
 
 import functools
+import multiprocessing
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -174,3 +176,25 @@ def test_a_dict_of_settings_is_a_new_one_at_each_call() -> None:
     assert first == second == np.geterr() and first is not second and f.trace_count == 1
     with np.errstate(divide="ignore"):
         assert f(np.ones(2))[0] == np.geterr() and f.trace_count == 2
+
+
+def test_the_number_of_processors_is_asked_anywhere() -> None:
+    """Also where the program has acted before, and in loops; what may change is asked at each call."""
+
+    def f(x, n):
+        print("began")
+        for _ in range(n):
+            x = x * (os.cpu_count() or 1)
+        return x, multiprocessing.cpu_count(), os.getcwd() if n < 0 else None
+
+    compiled = tj.jit(f)
+    for n in (2, 40):
+        assert compiled(0.5, n) == f(0.5, n)
+    where = tj.jit(lambda x: (x, os.getcwd()))
+    here = os.getcwd()
+    try:
+        assert where(1.0) == (1.0, here)
+        os.chdir("/")
+        assert where(1.0) == (1.0, os.getcwd())
+    finally:
+        os.chdir(here)

@@ -67,7 +67,7 @@ FOLLOWED = frozenset(f"scipy.{module}.{name}" for module, names in _NAMES.items(
 
 #: Other packages whose compiled functions and classes compute from what they are given, and do nothing else that can be
 #: seen but write into arrays among it. Of scikit-learn, functions of Python's as well.
-COMPUTING = frozenset(("sklearn", "skimage", "pywt", "skbio", "bottleneck", "hmmlearn"))
+COMPUTING = frozenset(("sklearn", "skimage", "pywt", "skbio", "bottleneck", "hmmlearn", "transformations"))
 #: Parts of them that do more.
 OTHERWISE = (
     *(
