@@ -185,7 +185,7 @@ def test_the_number_of_processors_is_asked_anywhere() -> None:
         print("began")
         for _ in range(n):
             x = x * (os.cpu_count() or 1)
-        return x, multiprocessing.cpu_count(), os.getcwd() if n < 0 else None
+        return x, multiprocessing.cpu_count()
 
     compiled = tj.jit(f)
     for n in (2, 40):
