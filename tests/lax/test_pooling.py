@@ -47,6 +47,13 @@ def test_pooling() -> None:
     np.testing.assert_array_equal(got, scipy.ndimage.maximum_filter(X, 3, mode="constant", cval=LOW))
 
 
+def test_windows_that_do_not_fit() -> None:
+    for padding in ("SAME", "VALID", [(0, 0)]):
+        for sizes in ((2,), (2, 2, 2)):
+            with pytest.raises(ShapeError):
+                lax.reduce_window(X, 0.0, lax.add, sizes, None, padding)
+
+
 def test_booleans_and_integers() -> None:
     b = X > 0
     windows = sliding_window_view(b, (2, 2))

@@ -43,6 +43,15 @@ def test_the_receptive_field_counts() -> None:
     assert abs(w.std() / np.sqrt(2 / (9 * 16)) - 1) < 0.03
 
 
+@pytest.mark.parametrize(("mode", "n"), [("fan_in", 9 * 16), ("fan_out", 9 * 64), ("fan_avg", 9 * 40)])
+def test_what_is_counted(mode: str, n: int) -> None:
+    """The last two axes are inputs and outputs, unless others are named."""
+    make = init.variance_scaling(3.0, mode, "normal")
+    assert abs(make(KEY, (3, 3, 16, 64)).std() / np.sqrt(3 / n) - 1) < 0.03
+    make = init.variance_scaling(3.0, mode, "uniform", in_axis=0, out_axis=3, batch_axis=1)
+    assert abs(make(KEY, (16, 5, 9, 64)).std() / np.sqrt(3 / n) - 1) < 0.03
+
+
 @pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6), (2, 3, 4)])
 def test_orthogonal(shape: tuple[int, ...]) -> None:
     w = init.orthogonal()(KEY, shape).reshape(-1, shape[-1])

@@ -384,6 +384,8 @@ CALLS: dict[str, list[Call]] = {
     "polyfit": [
         call(lambda x, y: np.polyfit(x, y, 2), V, W, rtol=1e-7),
         call(lambda x, y: np.polyfit(x, y, 1, cov=True), V, W, rtol=1e-7, grad=False),
+        call(lambda x, y: np.polyfit(x, y, 1, cov="unscaled", w=x), V, W, rtol=1e-7, grad=False),
+        call(lambda x, y: np.polyfit(x, np.stack([y, x * y], 1), 1, cov=True), V, W, rtol=1e-7, grad=False),
     ],
     "polyint": [*_same("polyint", POLY), call(lambda p: np.polyint(p, 2, [1.0, 2.0]), POLY)],
     "polymul": _same("polymul", POLY, V[:2]),

@@ -114,6 +114,25 @@ def test_results_are_arrays_and_classes_are_scipys() -> None:
     assert type(tj.scipy.interpolate.CubicSpline(X, Y)) is si.CubicSpline
 
 
+def test_shapes_that_scipy_refuses() -> None:
+    """The error is SciPy's while the program is traced: nothing is cut to size, or broadcast."""
+    rows = np.stack([X, Y], axis=1)
+    for f, args in (
+        (lambda x, y: si.interp1d(x, y), (X[:-1], Y)),
+        (lambda x, y: si.interp1d(x, y), (X, Y[:-1])),
+        (lambda d, p: si.RBFInterpolator(d, Y)(p), (rows, X)),
+        (lambda d, p: si.RBFInterpolator(d, Y)(p), (rows, rows[:, :1])),
+        (lambda d, y: si.RBFInterpolator(d, y)(d), (rows, Y[:-1])),
+        (lambda v, p: si.interpn((X, X), v, p), (np.outer(Y, Y), rows[:, :1])),
+        (lambda v, p: si.interpn((X, X[:-1]), v, p), (np.outer(Y, Y), rows)),
+    ):
+        with pytest.raises(ValueError) as theirs:
+            f(*args)
+        with pytest.raises(ValueError) as ours:
+            tj.jit(f, fallback=False)(*args)
+        assert str(ours.value).partition("[")[0].split()[:3] == str(theirs.value).split()[:3]
+
+
 def test_what_scipy_raises() -> None:
     outside = lambda y, p: si.interp1d(X, y)(p)
     swapped = lambda x: si.CubicSpline(x, Y)(1.0)

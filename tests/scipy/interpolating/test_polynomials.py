@@ -29,7 +29,6 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes(name: str) -> None:
     f, args = CASES[name]

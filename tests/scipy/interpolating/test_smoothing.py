@@ -72,7 +72,6 @@ def check_values(f: Any) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values(name: str) -> None:
     check_values(CASES[name])

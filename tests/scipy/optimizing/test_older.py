@@ -50,7 +50,6 @@ def first(out: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", MINIMA)
-@pytest.mark.sample(2)
 def test_minima(name: str) -> None:
     f = MINIMA[name]
     got, want = tj.jit(f)(1.1), f(1.1)
@@ -101,7 +100,6 @@ def test_bracket() -> None:
 @pytest.mark.parametrize(
     "name", ["anderson", "broyden1", "broyden2", "diagbroyden", "excitingmixing", "linearmixing", "newton_krylov"]
 )  # fmt: skip
-@pytest.mark.sample(2)
 def test_roots(name: str) -> None:
     more = {} if name in ("newton_krylov", "broyden2") else {"alpha": 0.4}
     f = lambda c: getattr(so, name)(lambda x: c - x - 0.1 * x**3, np.ones((2, 1)), f_tol=1e-10, **more)
@@ -121,7 +119,6 @@ SEARCHES = {
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-@pytest.mark.sample(2)
 def test_searches(name: str) -> None:
     f = SEARCHES[name]
     got, want = tj.jit(lambda c: (lambda r: (r.x, r.fun, r.message, r.success))(f(c)))(0.6), f(0.6)

@@ -31,7 +31,6 @@ CASES: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(3)
 def test_values_and_derivatives(name: str) -> None:
     f, *args = CASES[name]
     check_values(f, args, rtol=1e-12, atol=1e-13)

@@ -67,7 +67,6 @@ def check(f: Any, q: np.ndarray) -> None:
         np.testing.assert_allclose(s, (np.asarray(up) - down) / 2e-6, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("q", [ONE, MANY], ids=["one", "many"])
 def test_values_and_slopes(name: str, q: np.ndarray) -> None:
@@ -77,6 +76,16 @@ def test_values_and_slopes(name: str, q: np.ndarray) -> None:
 @pytest.mark.parametrize("name", OF_ONE)
 def test_of_one(name: str) -> None:
     check(OF_ONE[name], ONE)
+
+
+@pytest.mark.parametrize("q", [ONE, MANY], ids=["one", "many"])
+def test_powers_and_parameters(q: np.ndarray) -> None:
+    """Exponents that the program knows, of which three cost nothing; modified Rodrigues parameters."""
+    for n in (-2, -1, 0, 1, 2, 3, 0.5):
+        got = tj.jit(lambda q, n=n: (R.from_quat(q) ** n).as_quat())(q)
+        rtol, atol = (1e-15, 1e-16) if n in (-1, 0, 1) else (1e-11, 1e-13)
+        np.testing.assert_allclose(got, (R.from_quat(q) ** n).as_quat(), rtol=rtol, atol=atol)
+    check(lambda v: R.from_mrp(v).as_quat(), q[..., :3])
 
 
 def test_slopes_at_the_identity() -> None:
@@ -128,6 +137,8 @@ def test_what_scipy_raises_or_warns_of() -> None:
         (lambda q: R.from_euler("xY", q[:2]), ONE),
         (lambda q: R.from_quat(q)[0], ONE),
         (lambda q: R.from_matrix(q.reshape(2, 2)), ONE),
+        (lambda q: R.from_mrp(q), ONE),
+        (lambda q: R.from_rotvec(q), ONE),
         (lambda q: Slerp([1.0, 0.0], R.from_quat(np.stack([q, q + 1]))), ONE),
     ]
     with tj.config.override(fallback=True), warnings.catch_warnings():

@@ -204,8 +204,10 @@ class RBFInterpolator(metaclass=Like):
     def __call__(self, x: Any) -> Any:
         """The values at the points `x`, shape (points, dimensions)."""
         x = tnp.asarray(x).astype(float)
-        if x.ndim != 2 or x.shape[1] != self.y.shape[1]:
-            raise ValueError(f"Expected `x` to be a 2-dimensional array with {self.y.shape[1]} columns.")
+        if x.ndim != 2:
+            raise ValueError("`x` must be a 2-dimensional array.")
+        if x.shape[1] != self.y.shape[1]:
+            raise ValueError(f"Expected the second axis of `x` to have length {self.y.shape[1]}.")
         if self.near is not None:
             return self._of_neighbours(x)
         rows = tnp.concatenate([self._kernel(x), self._monomials(x)], axis=1)
