@@ -288,3 +288,71 @@ def a_cache_asked_in_a_loop() -> Any:
         return x
 
     return f, [(1.0,), (1.0,), (2.0,)], lambda: weight.cache_info()
+
+
+def _deleted(name: str, f: Any) -> Any:
+    """Enter a program that deletes a name which may not be bound."""
+
+    def maker() -> Any:
+        calls = [
+            (np.array([0.25, -2.25, -3.0, -0.5]), 1.5),
+            (np.array([0.75, 2.25, 3.0, -0.5]), -1.5),
+            (np.array([0.75, 0.25, 0.3, -0.5]), 0.5),
+        ]
+        return f, calls, lambda: None
+
+    maker.__name__, maker.__module__ = name, __name__
+    return program(maker)
+
+
+def _deleted_in_a_branch_and_after(x, v):
+    q = 1.0
+    if v > 0.5:
+        del q
+    del q
+    return v
+
+
+def _deleted_in_steps_that_go_on(x, v):
+    q = 1.0
+    for z in x:
+        if z > 0.5:
+            continue
+        del q
+    return z
+
+
+def _deleted_in_each_step(x, v):
+    q = 1.0
+    while v > 0:
+        v -= 1
+        del q
+    return v
+
+
+def _deleted_where_a_loop_ends_early_or_not(x, v):
+    q = 1.0
+    for _ in range(3):
+        if v > 0.5:
+            break
+        del q
+    else:
+        del q  # noqa: F821
+    return v
+
+
+def _deleted_where_one_branch_binds_it(x, v):
+    if v > 0:
+        q = 1.0
+    del q
+    return v
+
+
+for _f in (
+    _deleted_in_a_branch_and_after,
+    _deleted_in_steps_that_go_on,
+    _deleted_in_each_step,
+    _deleted_where_a_loop_ends_early_or_not,
+    _deleted_where_one_branch_binds_it,
+):
+    _deleted(_f.__name__[1:], _f)

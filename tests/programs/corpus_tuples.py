@@ -263,3 +263,18 @@ def tuples_of_outside_in_another_place_of_their_list():
         (np.array([3.0, 1.25, 1.0]), 0),
     ]
     return f, calls, lambda: (group, t)
+
+
+@program
+def tuples_of_a_list_of_outside_in_one_that_a_branch_appends_to():
+    found: list[Any] = []
+
+    def f(v):
+        found.append((v, 1))
+        h = found[:2]
+        if v > 2:
+            return len(h)
+        h.append((v, 1))
+        return h
+
+    return f, [(1.5,), (2.5,), (1.0,), (4.5,)], lambda: found

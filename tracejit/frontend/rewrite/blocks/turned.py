@@ -160,14 +160,26 @@ class Turns:
             del cells[label]
             keep.remove(label)
         replaced = turn(cells, *list_, self.mixes)
+        self.note(replaced)
         if replaced is None:
             return {}
-        self.done.append(replaced)
         lengths = buffer_places(
             next((n for n, c in cells.items() if get(c) is replaced[1]), "a list"), replaced[1]
         )
         cells |= lengths
         return lengths
+
+    def note(self, replaced: Replaced | None) -> None:
+        """A list has become a buffer."""
+        if replaced is not None:
+            self.done.append(replaced)
+
+    def __enter__(self) -> Turns:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is not None:
+            self.undo()
 
     def undo(self) -> None:
         """Put the lists back, into which nothing was written."""

@@ -118,14 +118,14 @@ class _Choice:
         self.kind = kind
         self.where = where
         self.is_native = True
-        self.lengths, self.numbers = Chosen(), Names()
+        self.lengths, self.numbers, self.turns = Chosen(), Names(), turned.Turns()
         self.kept: dict[str, frozenset[int]] = {}  # containers that names have in both branches
         self.chosen: list[tuple[Any, list[Option]]] = []  # containers, and what they may be
 
     def run(self) -> Any:
         """Stage both branches; names and storages have the chosen values afterwards. Gives the value."""
         choices = capturing().choices
-        with choices.block(is_loop=False) as results:
+        with choices.block(is_loop=False) as results, self.turns:
             value = self._run()
             results.append(True)
         for x, options in self.chosen:
@@ -161,7 +161,7 @@ class _Choice:
     def _turn(self, key: int, items: Any) -> None:
         """Let a list be a buffer before the branches."""
         try:
-            turned.turn(self.cells, key, items)
+            self.turns.note(turned.turn(self.cells, key, items))
         except NotNative as e:
             raise BranchLeavesError(problem=e.reason, where=self.where) from None
 

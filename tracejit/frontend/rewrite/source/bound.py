@@ -90,7 +90,7 @@ class _Analysis:
         if isinstance(s, (ast.Break, ast.Continue)) and self.loops:
             self.loops[-1][isinstance(s, ast.Continue)].append(state)
             return None
-        return state | assigned([s])
+        return state - assigned([s]) if isinstance(s, ast.Delete) else state | assigned([s])
 
     def loop(self, s: ast.For | ast.AsyncFor | ast.While, state: frozenset[str]) -> State:
         head = s.test if isinstance(s, ast.While) else s.iter
@@ -119,7 +119,7 @@ class _Analysis:
                 hidden |= {id(x) for x in ast.walk(n) if isinstance(x, ast.Name) and x.id in own}
             elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
                 self._read(n, n.target.id, state)
-            elif isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in hidden:
+            elif isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store) and id(n) not in hidden:
                 self._read(n, n.id, state)
             elif isinstance(n, Scope):
                 for name in kept([n]):  # type: ignore[list-item]

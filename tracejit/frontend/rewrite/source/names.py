@@ -126,8 +126,9 @@ def declared(nodes: Iterable[ast.AST], kind: type[ast.Global] | type[ast.Nonloca
 
 
 def read(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that `nodes` read, those in functions defined there included."""
-    return {n.id for n in everything(nodes) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    """The names that `nodes` read, or delete, which asks whether they are bound; those in functions defined there
+    included."""
+    return {n.id for n in everything(nodes) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
 
 
 def _closures(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
