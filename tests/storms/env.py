@@ -154,7 +154,7 @@ class Writer:
             body = text.lstrip(" ")
             depth = (len(text) - len(body)) // len(INDENT)
             if body == "<body>":
-                self._body(depth)
+                self._body(depth, {*labels.values()})
                 continue
             if body in _BLOCKS:
                 self._block(depth, body == "<loop>")
@@ -182,9 +182,11 @@ class Writer:
         if self.rng.random() > 0.06:  # otherwise later lines may read what may not be bound
             self.names = names
 
-    def _body(self, depth: int) -> None:
-        """The statements of an inner function, after a declaration of the names that they bind outside of it."""
+    def _body(self, depth: int, own: set[str]) -> None:
+        """The statements of an inner function, after a declaration of the names that they bind outside of it. They
+        don't know its `own` name: it would call itself without an end."""
         start, loops, breakable, names = len(self.lines), self.loops, self.breakable, dict(self.names)
+        self.names = {n: k for n, k in names.items() if n not in own}
         self.loops, self.breakable = 0, False
         self._block(depth, False)
         self.loops, self.breakable, self.names = loops, breakable, names
