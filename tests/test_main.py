@@ -124,6 +124,13 @@ def test_version():
     assert e.value.code == 0
 
 
+def test_the_demo_says_what_it_needs(monkeypatch, capsys):
+    """A wheel in an environment with nothing else."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli.main(["demo"]) == 1
+    assert "pip install rich scikit-learn" in capsys.readouterr().err
+
+
 def test_the_demo_is_found():
     path = cli.demo_file()
     assert path is not None and path.name == "digits.py"

@@ -4,6 +4,7 @@ SciPy's names, a check-up, the demo."""
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import runpy
 import sys
@@ -223,6 +224,9 @@ def _demo(args: Any) -> int:
     path = demo_file()
     if path is None:
         print("the demo is examples/digits.py of the source tree", file=sys.stderr)
+        return 1
+    if any(importlib.util.find_spec(name) is None for name in ("rich", "sklearn")):
+        print("the demo needs two more packages: pip install rich scikit-learn", file=sys.stderr)
         return 1
     runpy.run_path(str(path), run_name="__main__")
     return 0
