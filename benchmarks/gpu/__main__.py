@@ -60,11 +60,12 @@ def measure(w: Workload, on_card: bool, repeats: int, among: Any) -> dict[str, A
         "events": {},
         "missing": {},
     }
+    want: Any = None
     for name, peer in among.items():
         try:
             call = peer(w, arrays)
             if call is None:
-                row["missing"][name] = "it has no gradients"
+                row["missing"][name] = "it has no such transformation"
                 continue
             if name == "tracejit":
                 row["launches"] = launches(call)
@@ -72,7 +73,12 @@ def measure(w: Workload, on_card: bool, repeats: int, among: Any) -> dict[str, A
                 row["seconds"][name] = peers.by_process(call, repeats)
                 continue
             wait = peers.waiting(name)
-            wait(call())
+            wait(out := call())
+            found = peers.sample(out)
+            del out
+            if problem := peers.differ(found, want := want or found):
+                row["missing"][name] = f"its result is another one: {problem}"
+                continue
             peers.warm(call, wait)
             took = row["seconds"][name] = peers.by_clock(call, wait, repeats)
             count = int(max(1, min(100, _IN_A_ROW / took, _QUEUED / w.moved(n))))

@@ -18,6 +18,7 @@ from benchmarks.gpu.workloads import Workload
 
 Call = Callable[[], Any]
 RATE = 0.1  # of a step of gradient descent
+_SAMPLE = 5000  # elements of each end of a result that are compared
 
 
 def stepping(function: Any, w: Workload) -> Any:
@@ -73,7 +74,7 @@ def tracejit(w: Workload, arrays: Sequence[Any]) -> Call:
 def cupy(w: Workload, arrays: Sequence[Any]) -> Call | None:
     """CuPy, which has no gradients."""
     xp = importlib.import_module("cupy")
-    return None if w.gradient or w.steps else lambda: w.body(xp, *arrays)
+    return None if w.gradient or w.steps or w.in_jax else lambda: w.body(xp, *arrays)
 
 
 def jax(w: Workload, arrays: Sequence[Any]) -> Call:
@@ -84,7 +85,7 @@ def jax(w: Workload, arrays: Sequence[Any]) -> Call:
     library.config.update("jax_default_matmul_precision", "highest")
 
     def f(*xs: Any) -> Any:
-        return w.body(library.numpy, *xs)
+        return w.in_jax(*xs) if w.in_jax else w.body(library.numpy, *xs)
 
     if w.steps:
         f = stepping(lambda n, loss=f: library.value_and_grad(loss, argnums=n), w)
@@ -95,6 +96,8 @@ def jax(w: Workload, arrays: Sequence[Any]) -> Call:
 
 def torch(w: Workload, arrays: Sequence[Any]) -> Call | None:
     """PyTorch, compiled by torch.compile."""
+    if w.in_jax:
+        return None
     library = importlib.import_module("torch")
     xp = Torch(library)
     there = [library.from_dlpack(x) for x in arrays]
@@ -132,6 +135,27 @@ def waiting(name: str) -> Callable[[Any], Any]:
         return lambda _: synchronize()
     device = importlib.import_module("cupy").cuda.Device()
     return lambda _: device.synchronize()
+
+
+def sample(out: Any) -> list[np.ndarray]:
+    """The first and the last elements of results on a card, copied to the host."""
+    if isinstance(out, (tuple, list)):
+        return [part for x in out for part in sample(x)]
+    cupy = importlib.import_module("cupy")
+    flat = cupy.asarray(out.detach() if hasattr(out, "detach") else out).ravel()
+    return [flat[:_SAMPLE].get(), flat[-_SAMPLE:].get()]
+
+
+def differ(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> str:
+    """What is different in two samples, beyond the order of additions; '' if nothing is."""
+    try:
+        for a, b in zip(some, others, strict=True):
+            assert a.shape == b.shape and a.dtype == b.dtype, "other shapes or types"
+            near = 1e-3 if a.dtype.itemsize == 4 else 1e-9
+            np.testing.assert_allclose(a, b, rtol=near, atol=near * (np.abs(b).max(initial=0) + 1e-30))
+    except (AssertionError, ValueError) as e:
+        return " ".join(str(e).split())[:200]
+    return ""
 
 
 def installed(names: str) -> dict[str, Callable[[Workload, Sequence[Any]], Call | None]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tracejit import lax, vmap
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,8 @@ class Workload:
     """`body(xp, *arrays)`; `make(rng, n)` gives its arrays, of `large` elements on a card and of `small` ones on the
     emulated device. `moved`: bytes between memory and the card that it takes at least, for arrays of n elements.
     `gradient`: the gradient of its first argument is measured, by the libraries that have gradients; `steps`: the first
-    arguments are parameters, so many, which one step of gradient descent replaces."""
+    arguments are parameters, so many, which one step of gradient descent replaces. `in_jax(*arrays)`: what JAX is
+    measured with, by transformations of its own; no other library is measured then."""
 
     name: str
     body: Callable[..., Any]
@@ -24,6 +28,7 @@ class Workload:
     large: int = 100_000_000
     gradient: bool = False
     steps: int = 0
+    in_jax: Callable[..., Any] | None = None
 
 
 def _normal(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -113,6 +118,31 @@ def paths(xp: Any, x: Any) -> Any:
     return c
 
 
+def _walk(c: tuple[Any, Any], x: Any, sin: Any) -> tuple[tuple[Any, Any], None]:
+    """A step of a scan whose carry is two numbers."""
+    a, b = c
+    return (0.9 * a + sin(x) * b, 0.5 * b + 0.1 * a + x), None
+
+
+def scans(xp: Any, x: Any) -> Any:
+    """For each column a scan over the rows with a carry of two numbers."""
+
+    def column(xs: Any) -> Any:
+        return lax.scan(lambda c, x: _walk(c, x, xp.sin), (0.5, 1.0), xs)[0]
+
+    return vmap(column, in_axes=1)(x)
+
+
+def scans_in_jax(x: Any) -> Any:
+    """The same by JAX's scan and vmap."""
+    jax = importlib.import_module("jax")
+
+    def column(xs: Any) -> Any:
+        return jax.lax.scan(lambda c, x: _walk(c, x, jax.numpy.sin), (0.5, 1.0), xs)[0]
+
+    return jax.vmap(column, in_axes=1)(x)
+
+
 WORKLOADS = [
     Workload("copy", lambda xp, x: x + 0, _vector, lambda n: 16 * n),
     Workload("pointwise", lambda xp, x: xp.exp(x) * 2 + x, _vector, lambda n: 16 * n),
@@ -134,5 +164,9 @@ WORKLOADS = [
     Workload("training step, 32 bits", loss, _single(_network), lambda n: 4 * n * 784, 32, 512, steps=2),
     Workload("recurrences", paths, lambda rng, n: (_normal(rng, n).reshape(64, n // 64),), lambda n: 8 * n,
              2048, 6_400_000),
+    Workload("vmapped scans", scans, lambda rng, n: (_normal(rng, n).reshape(64, n // 64),), lambda n: 8 * n,
+             2048, 6_400_000, in_jax=scans_in_jax),
+    Workload("vmapped scans, long", scans, lambda rng, n: (_normal(rng, n).reshape(-1, max(n // 1000, 1)),),
+             lambda n: 8 * n, 2000, 10_000_000, in_jax=scans_in_jax),
     Workload("small call", lambda xp, x: xp.exp(x) * 2 + x, _vector, lambda n: 16 * n, 256, 256),
 ]  # fmt: skip

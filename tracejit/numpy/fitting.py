@@ -40,6 +40,10 @@ class Unfit:
     source: np.dtype
     dtype: np.dtype
 
+    def printed(self, show: Callable[[Any], str]) -> str:
+        """The failure in a printed file."""
+        return f"unfit({self.source.name!r}, {self.dtype.name!r})"
+
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
         value = np.int64(details[0]).view(self.source).item()
         try:

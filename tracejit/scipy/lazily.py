@@ -16,6 +16,14 @@ from tracejit.tracing import call_user, is_tracing
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _part(module: Any, name: str) -> Any:
+    """What a module has by a name with dots; None if this version of SciPy has no such thing."""
+    try:
+        return functools.reduce(getattr, name.split("."), module)
+    except AttributeError:
+        return None
+
+
 class Part:
     """A module of SciPy: `module` is its name, `load()` imports it, `names` are those that we have."""
 
@@ -27,8 +35,8 @@ class Part:
 
     def _entries(self, module: Any) -> dict[Any, Any]:
         importlib.import_module(f"tracejit.{self.module}")  # all of it, whatever was imported before
-        parts = {name: functools.reduce(getattr, name.split("."), module) for name in self.names}
-        return {parts[name]: ours for name, ours in self.names.items()}
+        parts = {name: _part(module, name) for name in self.names}
+        return {parts[name]: ours for name, ours in self.names.items() if parts[name] is not None}
 
     def helper(self, name: str) -> Callable[[F], F]:
         """Decorator: the form of a function of SciPy's own use, by its name in the module. What SciPy makes of it needs

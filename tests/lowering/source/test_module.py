@@ -14,7 +14,7 @@ import pytest
 import tracejit as tj
 from examples.programs import PROGRAMS
 from tests.cases import CASES
-from tests.lowering.printing import check, check_function
+from tests.lowering.printing import check, check_function, loaded
 from tests.lowering.running import trace_closed
 from tracejit.errors import NotPrintableError
 from tracejit.interpreters.eval import ROOT
@@ -157,3 +157,46 @@ def test_loops_that_threads_share_are_said_to_be_parallel() -> None:
     compiled = tj.jit(lambda x: np.exp(x) * np.sin(x)).lower(np.ones(400_000)).compile()
     text = compiled.as_text("numba")
     assert "numba.prange(400000)" in text and "parallel=True" in text
+
+
+def outcome(f: Any, *args: Any) -> Any:
+    try:
+        return [np.asarray(x).tolist() for x in f(*args)]
+    except Exception as e:
+        return type(e), str(e)
+
+
+def test_a_function_is_not_the_type_of_its_name() -> None:
+    """`i1` is a Bessel function, and int8."""
+
+    def f(x: Any, k: Any) -> Any:
+        return tj.scipy.special.i1(x), x.astype(np.int8) + k.astype(np.int8)
+
+    args = np.array([0.25, -0.9, 1.2]), np.array([1, 2, 300])
+    space = loaded(tj.jit(f).lower(*args).compile().as_text("numba"))
+    got = outcome(space["f"], *args)
+    assert got == outcome(tj.jit(f), *args) == outcome(tj.jit(f, backend="numba"), *args)
+    np.testing.assert_allclose(got, outcome(f, *args), rtol=1e-15)
+
+
+def test_exceptions_that_depend_on_the_number_are_numpys() -> None:
+    def f(value: Any, x: Any, n: Any, k: Any) -> Any:
+        v = x.astype(np.int32)
+        v[::-2] = value
+        return v, n // k
+
+    x, n = np.arange(4.0), np.int64(7)
+    printed = loaded(tj.jit(f).lower(np.float64(1), x, n, n).compile().as_text("numba"))["f"]
+    for value in (np.nan, np.inf, 1e300, -2.5e9, 5.0):
+        args = np.float64(value), x, n, np.int64(2)
+        assert outcome(printed, *args) == outcome(f, *args), value
+
+
+def test_a_check_of_several_things_says_which_it_was() -> None:
+    def f(x: Any) -> Any:
+        n = int(x[0])
+        return x * n, x + n
+
+    printed = loaded(tj.jit(f).lower(np.ones(2)).compile().as_text("numba"))["f"]
+    for value in (np.nan, np.inf, -np.inf, -2.5):
+        assert outcome(printed, np.full(2, value)) == outcome(f, np.full(2, value)), value

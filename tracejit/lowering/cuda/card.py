@@ -28,15 +28,8 @@ _PROCESSORS, _USED = 16, 4  # cudaDevAttrMultiProcessorCount, CU_FUNC_ATTRIBUTE_
 OLDEST = (7, 5)
 
 
-def _linked(code: bytes) -> bytes:
-    """Machine code of PTX, by the driver's assembler."""
-    state = cupy.cuda.function.LinkState()
-    state.add_ptr_data(code, "kernels.ptx")
-    return state.complete()
-
-
 def _module(code: bytes) -> Any:
-    """Machine code or PTX as CuPy's module."""
+    """PTX as CuPy's module, by the driver's assembler."""
     module = cupy.cuda.function.Module()
     module.load(code)
     return module
@@ -160,9 +153,8 @@ class Card:
 
     def load(self, text: str, names: Sequence[str], sites: Sequence[str] = ()) -> dict[str, Any]:
         """The kernels of a module. `sites`: what its accesses are called, where they are looked at (`looking`)."""
-        driver = str(_runtime.driverGetVersion())
         with self.device:
-            module = self._checked(lambda: ptx.loaded(text, self.cc, driver, _linked, _module))
+            module = self._checked(lambda: ptx.loaded(text, self.cc, _module))
             return {n: module.get_function(n) for n in names}
 
     def registers(self, kernels: dict[str, Any]) -> dict[str, int]:
@@ -225,13 +217,13 @@ class Card:
         return run
 
     def function_of(self, library: Any) -> Any:
-        """The function of addresses of a call of a library."""
-        return operations.on_card(library, self.number)
+        """A call of a library made ready."""
+        return operations.on_card(library, self.number, self.cc)
 
-    def call(self, function: Any, addresses: Sequence[int]) -> None:
+    def call(self, function: Any, stream: int, room: int, addresses: Sequence[int]) -> None:
         """Let a library do something, in the order of the stream. It has to be called `within`."""
         try:
-            function(*addresses)
+            function.run(stream, room, *addresses)
         except cupy.cuda.memory.OutOfMemoryError as e:
             raise DeviceMemoryError(wanted="some", device=str(self), free=self.device.mem_info[0]) from e
         except RuntimeError as e:  # of cuBLAS, cuSOLVER and so on

@@ -201,7 +201,7 @@ class Emulated:
         self.used = 0  # bytes
         self.room = room_of((9, 0))  # that of a card, so that plans are those for it
         self.launches = 0
-        self._now = threading.local()  # `record`: launches that are recorded, not run
+        self._now = threading.local()  # `record`: what is recorded, not done
 
     def __repr__(self) -> str:
         return f"cuda:{self.number}"
@@ -313,26 +313,30 @@ class Emulated:
         """The function of a stream that runs a kernel with what these cells of a table of words have then."""
 
         def run(stream: int) -> None:
-            given = kernel, blocks, threads, [values[n] for n in cells], words
-            record = getattr(self._now, "record", None)
-            if record is None:
-                self.launch(*given)
-            else:
-                record.append(given)
+            given = [values[n] for n in cells]
+            self._act(lambda: self.launch(kernel, blocks, threads, given, words))
 
         return run
 
+    def _act(self, act: Callable[[], None]) -> None:
+        """Do something, or record it."""
+        record = getattr(self._now, "record", None)
+        if record is None:
+            act()
+        else:
+            record.append(act)
+
     def recorded(self, act: Callable[[int], None]) -> Callable[[int], None] | None:
         """The function of a stream that launches what `act` launches, with the arguments that it has now."""
-        launches = self._now.record = []
+        acts = self._now.record = []
         try:
             act(0)
         finally:
             self._now.record = None
 
         def run(stream: int) -> None:
-            for given in launches:
-                self.launch(*given)
+            for each in acts:
+                each()
 
         return run
 
@@ -345,12 +349,12 @@ class Emulated:
         kernel[1](ctypes.addressof(packed), blocks, threads, block.ctypes.data)
 
     def function_of(self, library: Any) -> Any:
-        """The function of addresses of a call of a library."""
+        """A call of a library made ready."""
         return operations.on_emulated(library)
 
-    def call(self, function: Any, addresses: Sequence[int]) -> None:
+    def call(self, function: Any, stream: int, room: int, addresses: Sequence[int]) -> None:
         """Let a library do something."""
-        function(*addresses)
+        self._act(lambda: function.run(stream, room, *addresses))
 
     def synchronize(self) -> None:
         """Wait for all that was launched: here nothing is left to do."""

@@ -275,6 +275,9 @@ class Body(Copies):
         if isinstance(stmt, Store) and stmt.op:
             self._change(stmt)
             return
+        if isinstance(stmt, Store) and stmt in self.kept:
+            self.keep(stmt)
+            return
         if isinstance(stmt, Keep):
             where, x = self.place(stmt.key, True), stmt.value
             self.f.add(f"store {_boxed(self.f, x, value(self.f, x))}, ptr {where}, align 8")

@@ -8,10 +8,10 @@ from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.cuda import looking, ptx, trees
 from tracejit.lowering.cuda.facts import Facts
 from tracejit.lowering.cuda.fragments import Kernels
-from tracejit.lowering.cuda.nodes import Plan, Total
+from tracejit.lowering.cuda.nodes import Plan, Total, fragments
 from tracejit.lowering.cuda.on_card import BARRIER, OnCard
 from tracejit.lowering.cuda.on_host import OnHost, OnSanitized
-from tracejit.lowering.cuda.planner import fragments, plan
+from tracejit.lowering.cuda.planner import plan
 from tracejit.lowering.cuda.sharing.occupancy import room_of
 from tracejit.lowering.llvm import vecmath
 from tracejit.lowering.loops.nodes import Program
@@ -69,17 +69,21 @@ def module_text(program: Program, facts: Facts, plan: Plan, device: str) -> tupl
     module = kernels.module
     vecmath.plan(module, program.body.stmts)
     totals: dict[str, Total] = {}
+    of_blocks: dict[str, tuple[Total, int]] = {}
     for k in plan.kernels:
         inside = fragments(k.items)
         kernels.write(k, inside)
-        totals |= {trees.name_of(t): t for f in inside for t in f.totals}
+        mine = [t for f in inside for t in f.totals]
+        totals |= {trees.name_of(t): t for t in mine}
+        of_blocks |= {trees.tree_name(t, k.threads): (t, k.threads) for t in mine}
     for name, t in totals.items():
         module.functions[f"tj.take.{name}"] = trees.operation(t)
         if device == "card":
-            module.functions[f"tj.tree.{name}"] = trees.tree_of_card(t, BARRIER)
             module.functions[f"tj.warp.{name}"] = trees.warp_of_card(t)
         else:
             module.functions[f"tj.tree.{name}"] = trees.tree_of_host(t)
+    if device == "card":
+        module.functions |= {n: trees.tree_of_card(*x, BARRIER) for n, x in of_blocks.items()}
     if plan.fallible:
         module.functions["tj.fail"] = _FAIL
     if kernels.sites is not None:

@@ -51,11 +51,13 @@ class Total:
 @record(eq=False)
 class Taking:
     """How a thread takes iterations of a loop: `groups` at a time of `adjacent` ones. `aligned`: accesses to adjacent
-    elements, and the bytes that those of a group lie at a multiple of, at most 16."""
+    elements, and the bytes that those of a group lie at a multiple of, at most 16. `trips`: the iterations of the loop,
+    where the threads of a block take all of them at once."""
 
     adjacent: int = 1
     groups: int = 1
     aligned: dict[Any, int] = field(default_factory=dict)
+    trips: int = 0
 
     @property
     def together(self) -> int:
@@ -67,7 +69,7 @@ class Taking:
 class Fragment:
     """Statements without a barrier. `shared`: the loop that is the last of them, whose iterations the threads take in
     turn, and before which each computes the same scalars; None: one thread runs them all. `totals`: the slots that this
-    loop accumulates."""
+    loop accumulates. `kept`: the loads and stores of it by which threads keep values, and in which of their words."""
 
     stmts: list[Any]
     shared: For | None = None
@@ -75,6 +77,8 @@ class Fragment:
     name: str = ""
     checks: bool = False
     own: set[Any] = field(default_factory=set)  # what each thread has of its own
+    kept: dict[Any, int] = field(default_factory=dict)
+    fresh: set[Any] = field(default_factory=set)  # the loads of these that read memory
     taking: Taking = field(default_factory=Taking)
 
 
@@ -112,10 +116,16 @@ class Kernel:
     most: int = 4096  # blocks of a grid
     each: int = 1  # iterations that a thread takes at a time
     scratch: int = 0  # bytes of each thread's, row's or block's own memory
+    kept: int = 0  # words of each thread, of what it keeps from loop to loop (`sharing.keeping`)
     user: str = ""  # the equations that it computes
     params: list[tuple[str, Any]] = field(default_factory=list)  # what it is launched with, in order
     local: dict[Any, int] = field(default_factory=dict)  # the words of the block's memory
     places: dict[Buffer, int] = field(default_factory=dict)  # of buffers in the block's own memory
+
+    @property
+    def accumulated(self) -> int:
+        """Words of each thread, of what it accumulates, before which it keeps."""
+        return max((len(f.totals) for f in fragments(self.items)), default=0)
 
     @property
     def own(self) -> int:
@@ -174,3 +184,19 @@ class Plan:
     extra: dict[Buffer, int]
     bytes: int
     fallible: bool
+
+
+def every(steps: list[Any]) -> list[Any]:
+    """The steps but for loops and branches, those inside of them too."""
+    found: list[Any] = []
+    for s in steps:
+        found += every([*s.first, *s.second]) if isinstance(s, Control) else [s]
+    return found
+
+
+def fragments(items: list[Any]) -> list[Fragment]:
+    """The fragments of items, in order."""
+    found: list[Fragment] = []
+    for x in items:
+        found += [x] if isinstance(x, Fragment) else fragments([*x.first, *x.second])
+    return found

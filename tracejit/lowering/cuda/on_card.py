@@ -42,17 +42,18 @@ class OnCard(Skeleton):
 
     def tree(self, total: Total, n: int) -> str:
         mine = self.let(f"getelementptr inbounds i64, ptr %mine, i64 {n}")
-        type_, name = mem_type(total.dtype), trees.name_of(total)
+        type_ = mem_type(total.dtype)
         if self.kernel.warps:
-            return self.let(f"call {type_} @tj.warp.{name}(ptr {mine})")
+            return self.let(f"call {type_} @tj.warp.{trees.name_of(total)}(ptr {mine})")
         at = self.shared_words + n * WARP
         words = self.let(f"getelementptr inbounds i64, ptr %local, i64 {at}")
-        return self.let(f"call {type_} @tj.tree.{name}(ptr {mine}, ptr {words}, i64 %tid, i64 %ntid)")
+        tree = trees.tree_name(total, self.kernel.threads)
+        return self.let(f"call {type_} @{tree}(ptr {mine}, ptr {words}, i64 %tid)")
 
     def text(self) -> str:
         k = self.kernel
         has_shared = k.kind != "threads" or self.plan.fallible
-        words = words_of_warp(k) if k.warps else self.shared_words + WARP * self.mine
+        words = words_of_warp(k) if k.warps else self.shared_words + WARP * self.sums
         for name, short in (("tid", "tid"), ("ctaid", "cta"), ("nctaid", "ncta")):
             self.add(f"%n.{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()")
             self.add(f"%{'of.' * bool(k.warps)}{short} = zext i32 %n.{name} to i64")
@@ -67,7 +68,7 @@ class OnCard(Skeleton):
             at = f"mul nuw nsw i64 %warp, {k.own}" if k.warps else "add i64 0, 0"
             near = self.let(f"addrspacecast ptr addrspace(3) @{k.name}.near to ptr")
             self.add(f"%near = getelementptr inbounds i8, ptr {near}, i64 {self.let(at)}")
-        self.add(f"%mine = alloca [{max(self.mine, 1)} x i64], align 8")
+        self.add(f"%mine = alloca [{max(self.mine, 1)} x i64], align 16")
         if self.plan.fallible:
             self._begin_checked()
         self.body()

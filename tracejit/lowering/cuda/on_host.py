@@ -8,7 +8,6 @@ from __future__ import annotations
 from tracejit.lowering.cuda import looking, trees
 from tracejit.lowering.cuda.fragments import FIXED, Kernels
 from tracejit.lowering.cuda.nodes import WARP, Fragment, Kernel, Plan, Total
-from tracejit.lowering.cuda.planner import fragments
 from tracejit.lowering.cuda.skeleton import Skeleton
 from tracejit.lowering.cuda.words import RESERVED
 from tracejit.lowering.llvm.text import mem_type
@@ -119,6 +118,5 @@ def words_of_host(kernel: Kernel) -> int:
 
 def _near(kernel: Kernel) -> int:
     """The word at which a block's own memory begins, at a multiple of 16 bytes."""
-    mine = max((len(f.totals) for f in fragments(kernel.items)), default=0)
-    words = RESERVED + len(kernel.local) + WARP + mine * kernel.threads
+    words = RESERVED + len(kernel.local) + WARP + (kernel.accumulated + kernel.kept) * kernel.threads
     return words + words % 2

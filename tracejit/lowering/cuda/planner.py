@@ -29,9 +29,12 @@ from tracejit.lowering.cuda.nodes import (
     Move,
     Plan,
     Total,
+    every,
+    fragments,
 )
 from tracejit.lowering.cuda.sharing.beside import put_beside
 from tracejit.lowering.cuda.sharing.early import store_early
+from tracejit.lowering.cuda.sharing.keeping import keep
 from tracejit.lowering.cuda.sharing.occupancy import Room, choose
 from tracejit.lowering.cuda.sharing.taking import taking
 from tracejit.lowering.cuda.sharing.warps import by_warps, suits_warps
@@ -98,6 +101,7 @@ def plan(lowered: Lowered, room: Room) -> tuple[Plan, Facts]:
         k.name = f"k{n}"
     made = give_words(program, facts, steps, kernels, planner.placed)
     for k in made.kernels:
+        keep(k, facts)
         by_warps(k, fragments(k.items), facts)
     choose([(k, fragments(k.items)) for k in made.kernels], made.fallible, room, {})
     return made, facts
@@ -362,19 +366,3 @@ _LONG = 256
 def _threads(trips: int, each: int = _PER_THREAD) -> int:
     """The threads of a block that share loops of so many iterations, `each` of them a thread."""
     return min(max(-(-trips // (each * WARP)) * WARP, WARP), _MOST_THREADS)
-
-
-def every(steps: list[Any]) -> list[Any]:
-    """The steps but for loops and branches, those inside of them too."""
-    found: list[Any] = []
-    for s in steps:
-        found += every([*s.first, *s.second]) if isinstance(s, Control) else [s]
-    return found
-
-
-def fragments(items: list[Any]) -> list[Fragment]:
-    """The fragments of items, in order."""
-    found: list[Fragment] = []
-    for x in items:
-        found += [x] if isinstance(x, Fragment) else fragments([*x.first, *x.second])
-    return found

@@ -19,10 +19,10 @@ import numpy as np
 from tracejit.errors import DeviceAccessError, refusals
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering.cuda import hosting, kernels, on_host
-from tracejit.lowering.cuda.graphs import Graph, with_graphs
+from tracejit.lowering.cuda.graphs import Graph, given, with_graphs
 from tracejit.lowering.cuda.inwords import describe
-from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move
-from tracejit.lowering.cuda.planner import every, fragments, plan
+from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move, every, fragments
+from tracejit.lowering.cuda.planner import plan
 from tracejit.lowering.cuda.sharing.occupancy import choose
 from tracejit.lowering.loops.nodes import Buffer, For, If, SetPointer
 from tracejit.lowering.lowered import Lowered
@@ -32,6 +32,7 @@ _LOOK = 64  # iterations of a loop of the host's between two looks at the status
 _FRAME: Any = ("frame", None)
 _STATUS: Any = ("status", None)
 _SCRATCH: Any = ("scratch", None)
+_ROOM: Any = ("room", None)  # in which libraries work
 
 
 class DeviceProgram:
@@ -48,16 +49,22 @@ class DeviceProgram:
             if choose(inside, self.plan.fallible, device.room, device.registers(self.kernels)):
                 self._load()
         self.every = every(self.plan.steps)
-        self.steps = with_graphs(self.plan.steps, device)
+        room = 0
         for step in self.every:
             if isinstance(step, Library):
                 step.function = device.function_of(lowered.libraries[step.number])
+                room = max(room, step.function.bytes)
+        self.steps = with_graphs(self.plan.steps, device)
         hosts = [s for s in self.every if isinstance(s, Host)]
         self.hosts: Any = hosting.HostSteps(lowered, self.facts, self.plan, hosts) if hosts else None
         frame = -(-self.plan.bytes // 256) * 256
-        self.offsets = frame, frame + 8 * len(self.plan.frame)
+        self.offsets = (
+            frame,
+            frame + -(-len(self.plan.frame) // 2) * 16,
+        )  # kernels take both for multiples of 16
+        end = self.offsets[1] + 8 * kernels.STATUS_WORDS * self.plan.fallible
         #: Of the block of memory.
-        self.bytes = self.offsets[1] + 8 * kernels.STATUS_WORDS * self.plan.fallible
+        self.room, self.bytes = (-(-end // 256) * 256, -(-end // 256) * 256 + room) if room else (end, end)
         self._lay_out()
         self._tables: list[_Table] = []  # that no run uses now
         self._rooms = [self._known_room(n) for n in range(len(lowered.out_avals))]
@@ -72,9 +79,8 @@ class DeviceProgram:
         """Decide which word of a table is what (`cells`), and which of them a run has to write: addresses of arrays,
         and of what lies in its memory."""
         args = {b: b.slot for b in self.lowered.program.args}
-        named = [p for k in self.plan.kernels for p in k.params]
-        named += [("buffer", b) for s in self.every if isinstance(s, Library) for b in s.stmts[0].args]
-        self.cells = {x: n for n, x in enumerate(dict.fromkeys([*named, _FRAME, _STATUS, _SCRATCH]))}
+        named = [p for s in (*self.plan.kernels, *self.every) for p in given(s)]
+        self.cells = {x: n for n, x in enumerate(dict.fromkeys([*named, _FRAME, _STATUS, _SCRATCH, _ROOM]))}
         self.of_arrays, self.of_memory = list[tuple[int, int]](), list[tuple[int, Any]]()
         for x, n in self.cells.items():
             if x[0] == "buffer" and x[1] in args:
@@ -84,6 +90,7 @@ class DeviceProgram:
         self.given = {g: [self.cells[p] for p in g.given] for g in _graphs(self.steps)}
         if self.bytes:
             self.of_memory += [(self.cells[_FRAME], self.offsets[0]), (self.cells[_STATUS], self.offsets[1])]
+            self.of_memory += [(self.cells[_ROOM], self.room)]
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         return self.device.within(self._call, arrays)
@@ -198,8 +205,8 @@ class _Table:
     def _call(self, s: Library) -> Callable[[int], None]:
         """The call of a library."""
         values, call, function = self.values, self.of.device.call, s.function
-        cells = [self.of.cells["buffer", b] for b in s.stmts[0].args]
-        return lambda stream: call(function, [values[n] for n in cells])
+        cells, room = [self.of.cells[p] for p in given(s)], self.of.cells[_ROOM]
+        return lambda stream: call(function, stream, values[room], [values[n] for n in cells])
 
 
 def blocks_of(k: Kernel) -> int:

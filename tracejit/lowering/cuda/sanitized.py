@@ -12,6 +12,7 @@ import bisect
 import ctypes
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,22 +97,22 @@ class Sanitized(Emulated):
         super().run(kernel, packed, blocks, threads, block)
 
     def function_of(self, library: Any) -> Any:
-        """The function of addresses of a call, which looks whether its operands are set, and sets its results."""
+        """A call made ready, which looks whether its operands are set, and sets its results."""
         function = super().function_of(library)
         count = len(library.ins)
 
-        def run(*addresses: int) -> None:
+        def run(stream: int, room: int, *addresses: int) -> None:
             for v, a in zip(library.ins, addresses[:count], strict=True):
                 if (known := self._known(v, a)) is not None and not known.all():
                     raise DeviceAccessError(
                         device=str(self), findings=f"{library.name}: it reads what nothing has set"
                     )
-            function(*addresses)
+            function.run(stream, room, *addresses)
             for v, a in zip(library.outs, addresses[count:], strict=True):
                 if (known := self._known(v, a)) is not None:
                     known[...] = True
 
-        return run
+        return replace(function, run=run)
 
     def _known(self, v: Any, address: int) -> np.ndarray | None:
         """What is known of the bytes of a view; None if they are not this device's."""

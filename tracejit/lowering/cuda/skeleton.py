@@ -5,7 +5,6 @@ from __future__ import annotations
 from tracejit.lowering.cuda import trees
 from tracejit.lowering.cuda.fragments import FIXED, Kernels
 from tracejit.lowering.cuda.nodes import Control, Fragment, Kernel, Plan, Total
-from tracejit.lowering.cuda.planner import fragments
 from tracejit.lowering.cuda.words import RESERVED
 from tracejit.lowering.llvm.text import mem_type
 from tracejit.lowering.loops.nodes import For, If
@@ -24,7 +23,8 @@ class Skeleton:
             ("ptr " if p[0] == "buffer" else "i64 ") + n for p, n in zip(kernel.params, names, strict=True)
         ]
         self.shared_words = RESERVED + len(kernel.local)
-        self.mine = max((len(f.totals) for f in fragments(kernel.items)), default=0)
+        self.sums = kernel.accumulated
+        self.mine = self.sums + kernel.kept  # words of each thread
 
     # -- writing
 

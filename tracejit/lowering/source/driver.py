@@ -21,6 +21,33 @@ def _flat(x, dtype, shape):
         raise TypeError(f"expected {np.dtype(dtype)}{list(shape)}, not {a.dtype}{list(a.shape)}")
     return a.reshape(-1) if a.flags.c_contiguous and a.flags.writeable else a.flatten()
 '''
+#: What makes the exception of a check from the two numbers that it leaves.
+_MAKERS = {
+    "failure": '''
+def failure(kind, message):
+    """An exception whose message names an index and a size."""
+    return lambda index, size: kind(message.format(index, size))
+''',
+    "one_of": '''
+def one_of(*failures):
+    """The exception of a check of several things, by the number of what was wrong."""
+    return lambda number, other: failures[number - 1](number, other)
+''',
+    "unfit": '''
+def unfit(source, dtype):
+    """What NumPy raises for a number that `dtype` does not hold, by the bits of the number."""
+
+    def make(bits, _):
+        value = np.int64(bits).view(source).item()
+        try:
+            np.zeros(1, dtype)[0] = value
+        except (OverflowError, ValueError) as error:
+            return error.with_traceback(None)
+        return OverflowError(f"Python integer {value} out of bounds for {dtype}")
+
+    return make
+''',
+}
 _SHORT = 64  # elements up to which a constant is written as numbers
 _LINE = 96  # characters of hexadecimal digits in a line
 
@@ -76,8 +103,7 @@ class Driver:
         lines = ["    status = np.zeros(2, np.int64)"]
         lines.append(f"    {', '.join([code, *given])} = {kernel}({', '.join([*args, 'status'])})")
         if self.lowered.failures:
-            lines += ["    if code:", "        kind, message = FAILURES[code]"]
-            lines.append("        raise kind(message.format(*status))")
+            lines += ["    if code:", "        raise FAILURES[code](*map(int, status))"]
         return lines
 
     def afterwards(self) -> list[str]:
@@ -199,22 +225,22 @@ def _failures(lowered: Lowered) -> str:
     """What each status of the kernel means."""
     if not lowered.failures:
         return ""
-    rows = [f"    {code}: ({_failure(make)})," for code, make in lowered.failures.items()]
-    return "\n".join(
-        [
-            "#: What a status says: the exception, and its message about an index and a size.",
-            "FAILURES = {",
-            *rows,
-            "}",
-        ]
-    )
+
+    def shown(make: Any) -> str:
+        printed = getattr(make, "printed", None)  # what depends on more than the text of a message
+        return printed(shown) if printed else f"failure({_failure(make)})"
+
+    rows = [f"    {code}: {shown(check.make)}," for code, check in lowered.failures.items()]
+    used = [text.strip("\n") for name, text in _MAKERS.items() if any(f"{name}(" in row for row in rows)]
+    head = "#: What a status says: the exception for the two numbers that a check leaves."
+    return "\n\n\n".join([*used, "\n".join([head, "FAILURES = {", *rows, "}"])])
 
 
 def _failure(make: Any) -> str:
     """The exception that a failed check raises, and its message. Where that says more than two numbers can, it is
     made with them as they are shown."""
     try:
-        error = make((_Index(7), _Size(5)))
+        error = make((_Index(7), _Size(5)), None)
     except Exception:  # a message that computes with what is only known in a run
         return 'RuntimeError, "a check failed: {0}, {1}"'
     kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")

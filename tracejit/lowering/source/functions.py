@@ -128,7 +128,11 @@ def huge_cos(x):
 assert set(huge.NAMES) <= set(HUGE)
 
 
+#: What the file calls the types of numbers.
+TYPES = frozenset(f"{c}{n}" for c in "biufc" for n in (1, 2, 4, 8))
+
+
 def name_of(name: str, size: int) -> str:
-    """How the file calls the function of floats of `size` bytes."""
+    """How the file calls the function of floats of `size` bytes: not as a type, which `i1` is."""
     plain = name.replace(".", "_")
-    return plain if size == 8 else f"{plain}_f4"
+    return plain if size == 8 and plain not in TYPES else f"{plain}_f{size}"

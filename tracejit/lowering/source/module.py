@@ -125,9 +125,7 @@ class File:
 def taken() -> frozenset[str]:
     """Names that the file may define for itself."""
     own = {*prelude.NAMES, *functions.HUGE, *vecmath.FUNCTIONS}
-    return frozenset(
-        own | {f"{n}_f4" for n in vecmath.FUNCTIONS} | {f"{c}{n}" for c in "biufc" for n in (1, 2, 4, 8)}
-    )
+    return frozenset(own | {f"{n}_f{size}" for n in vecmath.FUNCTIONS for size in (4, 8)} | functions.TYPES)
 
 
 def file_of(

@@ -7,7 +7,7 @@ import keyword
 import re
 
 _RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "numba", "ir", "types", "intrinsic",
-                       "native", "status", "given", "ctypes"})  # fmt: skip
+                       "native", "status", "given", "ctypes", "FAILURES", "failure", "one_of", "unfit"})  # fmt: skip
 _OTHER = re.compile(r"\W+")
 _LOOPS = "ijklmnpqrst"
 

@@ -34,8 +34,7 @@ co, ar = ops.compare, ops.arithmetic
 _I64, _F64 = dtypes.int64, dtypes.float64
 _PYTHON = frozenset((bool, int, float, complex))
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-#: Integers below this are exact as floats.
-_EXACT = 1 << 53
+_EXACT = 1 << 53  # integers below are exact as floats
 #: What a product of three roundings gives for numbers that fit in 64 bits is surely below this.
 _FAR = 2.0**63 - 2.0**20
 _OPERATORS: dict[str, Callable[..., Any]] = {
@@ -63,6 +62,9 @@ class OneOfFailures:
 
     failures: tuple[NumberFailure, ...]
     lanes: bool = True
+
+    def printed(self, show: Callable[[Any], str]) -> str:
+        return f"one_of({', '.join(map(show, self.failures))})"
 
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
         return self.failures[details[0] - 1](details, where)

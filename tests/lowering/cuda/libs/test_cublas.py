@@ -127,7 +127,7 @@ def test_a_loop_around_products_is_the_hosts() -> None:
     program, outs = on_device(recurrence, x, w)
     assert any(isinstance(s, Control) for s in program.plan.steps) and program.hosts is None
     got = next(o for o in outs if o.shape == (4, 5))
-    np.testing.assert_allclose(got, recurrence(x, w), rtol=1e-12)
+    np.testing.assert_allclose(got, recurrence(x, w), rtol=1e-12, atol=1e-14)
 
 
 def halve(x):
@@ -159,7 +159,10 @@ def test_the_plan_and_explain_say_it() -> None:
     with tj.config.override(cuda=SETTING):
         f = tj.jit(lambda x, y: x @ y, device="cuda")
         text = str(tj.explain(f)(A, B))
-        assert f.lower(A, B).compile().as_text("plan") == "library: product of 7×5 and 5×6, float64"
+        assert f.lower(A, B).compile().as_text("plan").splitlines() == [
+            "a graph, where an earlier run had the same addresses, of:",
+            "  library: product of 7×5 and 5×6, float64",
+        ]
     assert "library: product of 7×5 and 5×6, float64" in text
 
 

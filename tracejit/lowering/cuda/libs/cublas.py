@@ -1,4 +1,4 @@
-"""Products of matrices by cuBLAS, by way of CuPy's bindings, which take addresses.
+"""Products of matrices by cuBLAS.
 
 cuBLAS stores matrices by columns, as BLAS does: what is computed is the transpose of the product, from the right
 operand and the left one. Numbers of 32 bits are multiplied as such, not as TF32; those of 16 bits are added with 32.
@@ -27,8 +27,8 @@ def takes(avals: Sequence[Any], params: dict[str, Any]) -> bool:
 
 
 def product(library: Any, blas: Any) -> Callable[..., None]:
-    """The function of the addresses of x, y and z that makes z = x y, matrices (batch, row, column). `blas` has the
-    functions of CuPy's bindings and `get_cublas_handle`."""
+    """The function of a state of cuBLAS's and the addresses of x, y and z that makes z = x y, matrices (batch, row,
+    column). `blas` has cuBLAS's functions (`by_address.CuBlas`)."""
     x, y, z = *library.ins, *library.outs
     (batch, m, k), n = x.shape, y.shape[2]
     starts = [v.offset * v.dtype.itemsize for v in (x, y, z)]
@@ -37,8 +37,8 @@ def product(library: Any, blas: Any) -> Callable[..., None]:
     else:
         run = _matrices(x, y, z, blas)
 
-    def call(*addresses: int) -> None:
-        run(*[a + s for a, s in zip(addresses, starts, strict=True)])
+    def call(handle: Any, *addresses: int) -> None:
+        run(handle, *[a + s for a, s in zip(addresses, starts, strict=True)])
 
     return call
 
@@ -75,8 +75,7 @@ def _matrices(x: Any, y: Any, z: Any, blas: Any) -> Callable[..., None]:
         order, sizes, flips = (1, 0), (n, m, k), (ty, tx)
         leading, moves = (ldy, ldx, ldz), (steps[1], steps[0], steps[2])
 
-    def run(*places: int) -> None:
-        handle = blas.get_cublas_handle()
+    def run(handle: Any, *places: int) -> None:
         first, second = places[order[0]], places[order[1]]
         if is_short:
             blas.setMathMode(handle, _WHOLE)
@@ -112,12 +111,10 @@ def _with_vector(x: Any, y: Any, z: Any, blas: Any) -> Callable[..., None]:
     one, zero = factors.ctypes.data, factors.ctypes.data + factors.itemsize
     name = f"{_LETTERS[x.dtype.name]}gemv"
 
-    def run(a: int, v: int, to: int) -> None:
+    def run(handle: Any, a: int, v: int, to: int) -> None:
         if swapped:
             a, v = v, a
-        getattr(blas, name)(
-            blas.get_cublas_handle(), 1 - flipped, *sizes, one, a, leading, v, step, zero, to, max(out, 1)
-        )
+        getattr(blas, name)(handle, 1 - flipped, *sizes, one, a, leading, v, step, zero, to, max(out, 1))
 
     run.factors = factors  # type: ignore[attr-defined]
     return run
@@ -129,8 +126,7 @@ def _dot(x: Any, y: Any, k: int, blas: Any) -> Callable[..., None]:
     name = f"{letter}dot" if letter in "sd" else f"{letter}dotu"
     steps = x.strides[2], y.strides[1]
 
-    def run(a: int, b: int, to: int) -> None:
-        handle = blas.get_cublas_handle()
+    def run(handle: Any, a: int, b: int, to: int) -> None:
         blas.setPointerMode(handle, _ON_DEVICE)
         try:
             getattr(blas, name)(handle, k, a, steps[0], b, steps[1], to)

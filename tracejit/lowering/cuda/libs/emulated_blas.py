@@ -1,4 +1,4 @@
-"""cuBLAS on the emulated device: the functions of CuPy's bindings that `cublas` calls, with their arguments, by NumPy.
+"""cuBLAS on the emulated device: the functions of `by_address.CuBlas` that `cublas` calls, by NumPy.
 
 As in cuBLAS matrices are stored by columns, and arguments that it refuses are refused.
 """
@@ -20,8 +20,13 @@ _LETTERS = {"s": 0, "d": 1, "c": 4, "z": 5}
 _modes = threading.local()  # as handles are
 
 
-def get_cublas_handle() -> int:
-    """What stands for the library's state."""
+bytes = 512  # of the memory that it works in
+records = True
+
+
+def handle(stream: int, room: int) -> int:
+    """What stands for the library's state. The memory that it works in is not as it was."""
+    ctypes.memset(room, 0xA5, bytes)
     return 1
 
 

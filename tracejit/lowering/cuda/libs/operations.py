@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import refusals
-from tracejit.lazily import LazyModule
 from tracejit.lowering._lazy import cupy
 from tracejit.lowering.cuda.libs import cublas, emulated_blas, functions
+from tracejit.lowering.cuda.libs.by_address import CuBlas
 from tracejit.records import record
 
 
@@ -23,7 +23,7 @@ from tracejit.records import record
 class Operation:
     """An operation of a library. `takes(avals, params)`: whether it is there for operands of these types. `run(on, ins,
     outs, **params)` does it on arrays, by the functions of `on` (see `functions`). Or `direct(library, blas)` makes the
-    function of addresses, by the functions of `blas`: cuBLAS's, or the emulated ones."""
+    function of a state and addresses, by the functions of `blas`: cuBLAS's, or the emulated ones."""
 
     takes: Callable[[Sequence[Any], dict[str, Any]], bool]
     run: Callable[..., None] | None = None
@@ -48,27 +48,23 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
-class _CuBlas:
-    """cuBLAS by CuPy's bindings."""
+@record(frozen=True)
+class Function:
+    """A call of a library that was made ready: `run(stream, room, *addresses)`, where `room` is the address of `bytes`
+    of memory that it works in. `records`: whether a graph can have it."""
 
-    def __getattr__(self, name: str) -> Any:
-        where = _device if name == "get_cublas_handle" else _cublas
-        value = getattr(where, name)
-        setattr(self, name, value)
-        return value
-
-
-_cublas: Any = LazyModule("cupy_backends.cuda.libs.cublas")
-_device: Any = LazyModule("cupy.cuda.device")
+    run: Callable[..., None]
+    bytes: int = 0
+    records: bool = False
 
 
-def on_emulated(library: Any) -> Callable[..., None]:
-    """The function of addresses for the emulated device."""
+def on_emulated(library: Any) -> Function:
+    """The function for the emulated device."""
     return _function(library, emulated_blas, functions.OnHost(), seen)
 
 
-def on_card(library: Any, number: int) -> Callable[..., None]:
-    """The function of addresses for a card, which is the current one when it is called."""
+def on_card(library: Any, number: int, cc: tuple[int, int]) -> Function:
+    """The function for a card, which is the current one when it is called."""
 
     def array(v: Any, address: int) -> Any:
         size = v.dtype.itemsize
@@ -76,17 +72,22 @@ def on_card(library: Any, number: int) -> Callable[..., None]:
         strides = tuple(s * size for s in v.strides)
         return cupy.ndarray(v.shape, v.dtype, cupy.cuda.MemoryPointer(memory, 0), strides)
 
-    return _function(library, _CuBlas(), functions.OnCard(), array)
+    return _function(library, CuBlas(number, cc), functions.OnCard(), array)
 
 
-def _function(library: Any, blas: Any, on: Any, array: Callable[[Any, int], Any]) -> Callable[..., None]:
+def _function(library: Any, blas: Any, on: Any, array: Callable[[Any, int], Any]) -> Function:
     operation, count = OPERATIONS[library.name], len(library.ins)
     if operation.direct is not None:
-        return operation.direct(library, blas)
+        direct = operation.direct(library, blas)
+        return Function(
+            lambda stream, room, *addresses: direct(blas.handle(stream, room), *addresses),
+            blas.bytes,
+            blas.records,
+        )
     views, does = [*library.ins, *library.outs], operation.run
     assert does is not None
 
-    def run(*addresses: int) -> None:
+    def run(stream: int, room: int, *addresses: int) -> None:
         arrays = [array(v, a) for v, a in zip(views, addresses, strict=True)]
         ins, outs = arrays[:count], arrays[count:]
         try:
@@ -94,7 +95,7 @@ def _function(library: Any, blas: Any, on: Any, array: Callable[[Any, int], Any]
         except (functions.HostDecidesError, np.linalg.LinAlgError):
             _by_host(library, on, ins, outs)
 
-    return run
+    return Function(run)
 
 
 def _by_host(library: Any, on: Any, ins: list[Any], outs: list[Any]) -> None:

@@ -40,9 +40,15 @@ class Copies(Translator):
         self.nth = 0  # the number of the adjacent iteration at hand
         self.totals: Mapping[Slot, int] = {t.slot: n for n, t in enumerate(fragment.totals)}
         self.known = False  # whether it is known what its addresses are multiples of
+        self.kept, self.fresh, self.first_kept = fragment.kept, fragment.fresh, kernel.accumulated
+        self.element_of_thread = (
+            0  # which of the iterations of this thread is at hand, where it takes all at once
+        )
 
     def iterate(self, node: For, start: str, stop: str) -> None:
-        if node is self.outermost and self.taking.together > 1:
+        if node is self.outermost and self.taking.trips:
+            self._at_once(node, start)
+        elif node is self.outermost and self.taking.together > 1:
             self._shared(node, start, stop)
         else:
             self.single(node, start, stop)
@@ -72,12 +78,42 @@ class Copies(Translator):
         self._groups(node, at, stop, "1" if wide > 1 else str(row), slots[:1])
         self.slots |= slots[0]
 
+    def _at_once(self, node: For, start: str) -> None:
+        """All iterations of this thread: groups that each thread has, and one more that some have."""
+        f, wide = self.f, self.taking.adjacent
+        row = self.threads * wide
+        groups, rest = divmod(self.taking.trips, row)
+        mine = f.let(f"mul nsw i64 %tid, {wide}")
+        first = f.let(f"add nsw i64 {start}, {mine}")
+        starts = [f.let(f"add nsw i64 {first}, {g * row}") for g in range(groups)]
+        slots = [self._slots_of(node) for _ in range(wide * (groups + (rest > 0)))]
+        inside = f.let(f"icmp slt i64 {mine}, {rest}")
+        last = f.let(f"add nsw i64 {first}, {groups * row}")
+        is_masked = bool(rest) and self._only_accumulates(node)
+        if is_masked:
+            starts.append(f.let(f"select i1 {inside}, i64 {last}, i64 {first if groups else start}"))
+        indices = [f.let(f"add nsw i64 {s}, {n}") if n else s for s in starts for n in range(wide)]
+        masks = [""] * (wide * groups) + [inside] * wide if is_masked else ()
+        with self.scopes.independent(node.body):
+            self._copies(node, indices, slots[: len(indices)], masks)
+            if rest and not is_masked:
+                some, none = f.labels("some", "none")
+                f.branch(inside, some, none)
+                f.begin(some)
+                indices = [f.let(f"add nsw i64 {last}, {n}") if n else last for n in range(wide)]
+                self._copies(node, indices, slots[wide * groups :], before=wide * groups)
+                f.jump(none)
+                f.begin(none)
+        self.slots |= slots[0]
+
     def _only_accumulates(self, node: For) -> bool:
-        """Whether a loop does nothing but accumulate what it reads."""
+        """Whether a loop does nothing but accumulate, and keep, what it reads."""
         return (
             not self.whole
             and all(
-                isinstance(s, (Inst, Comment)) or (isinstance(s, SetSlot) and s.slot in self.totals)
+                isinstance(s, (Inst, Comment))
+                or (isinstance(s, SetSlot) and s.slot in self.totals)
+                or (isinstance(s, Store) and s in self.kept)
                 for s in node.body.stmts
             )
             and not any(is_check(s) for s in node.body.stmts)
@@ -146,9 +182,15 @@ class Copies(Translator):
         return i
 
     def _copies(
-        self, node: For, indices: Sequence[str], slots: Sequence[dict[Slot, str]], masks: Sequence[str] = ()
+        self,
+        node: For,
+        indices: Sequence[str],
+        slots: Sequence[dict[Slot, str]],
+        masks: Sequence[str] = (),
+        before: int = 0,
     ) -> None:
-        """Each statement of the body for each of the iterations `indices`; slots are set where `masks` hold."""
+        """Each statement of the body for each of the iterations `indices`; slots are set where `masks` hold. `before`:
+        the iterations of the thread before these."""
         names = [{node.var.id: i} for i in indices]
         self.known = len(slots) > 1 or self.taking.adjacent == 1
         for s in node.body.stmts:
@@ -158,8 +200,8 @@ class Copies(Translator):
                 self.f.names[node.var.id] = own[node.var.id]
                 self.f.names.update((r.id, own[r.id]) for r in read if r.id in own)
                 self.slots |= slots[n]
-                self.nth = n % self.taking.adjacent
-                if masks and isinstance(s, SetSlot):
+                self.nth, self.element_of_thread = n % self.taking.adjacent, before + n
+                if masks and masks[n] and isinstance(s, SetSlot):
                     self._set_where(masks[n], s)
                 else:
                     self.stmt(s)
@@ -173,6 +215,31 @@ class Copies(Translator):
             self.slots.pop(slot, None)
             mine[slot] = self.slot(slot)
         return mine
+
+    # -- what threads keep
+
+    def load(self, inst: Inst) -> str:
+        if inst not in self.kept:
+            return super().load(inst)
+        where, t = self._of_thread(inst), mem_type(inst.out.dtype)
+        if inst in self.fresh:
+            got = super().load(inst)
+            kept = self.f.let(f"zext i1 {got} to i8") if inst.out.dtype.kind == "b" else got
+            self.f.add(f"store {t} {kept}, ptr {where}, align 8")
+            return got
+        got = self.f.let(f"load {t}, ptr {where}, align 8")
+        return self.f.let(f"trunc i8 {got} to i1") if inst.out.dtype.kind == "b" else got
+
+    def keep(self, node: Store) -> None:
+        """A store into a word of this thread's."""
+        x, t = value(self.f, node.value), mem_type(node.value.dtype)
+        x = self.f.let(f"zext i1 {x} to i8") if node.value.dtype.kind == "b" else x
+        self.f.add(f"store {t} {x}, ptr {self._of_thread(node)}, align 8")
+
+    def _of_thread(self, access: Inst | Store) -> str:
+        """The word in which this thread keeps what is accessed in the iteration at hand."""
+        word = self.first_kept + self.kept[access] + self.element_of_thread
+        return self.f.let(f"getelementptr inbounds i64, ptr %mine, i64 {word}")
 
     def alignment(self, access: Inst | Store, dtype: np.dtype) -> int:
         known = self.taking.aligned.get(access, 0) if self.known else 0

@@ -108,7 +108,7 @@ def choose(
             k.threads = _threads(k, shared_bytes(k, inside, fallible), room, needed)
         changed |= before != (k.threads, k.warps)
         there = resident(room, needed, shared_bytes(k, inside, fallible), k.launched)
-        k.most = max(there, 1) * room.processors * _TIMES
+        k.most = k.size if k.kept else max(there, 1) * room.processors * _TIMES
     return changed
 
 

@@ -8,6 +8,7 @@ here, from the sizes of the program: what an index is a multiple of.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ _ANYTHING = 1 << 20  # what zero is a multiple of
 def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
     """How the threads of a kernel take the iterations of the loop that they share in a fragment."""
     node = f.shared
-    if node is None or kernel.kind == "block" or not _is_straight(node, facts):
+    if node is None or kernel.kind == "block" or not straight(node):
         return Taking()
     work = 1 + sum(_HEAVY.get(s.op, 1) if isinstance(s, Inst) else 1 for s in walk(node.body.stmts))
     trips = facts.trips(node)
@@ -68,18 +69,25 @@ def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
     return made
 
 
+def taking_at_once(f: Fragment, facts: Facts, most: int = _MOST) -> Taking:
+    """The adjacent iterations that a thread takes of a loop of which it takes all at once, `most` of them."""
+    assert f.shared is not None
+    return _adjacent(f.shared, facts, most)
+
+
 def _fewest(count: int, most: int, at_once: bool) -> int:
     """How many of `count` groups are to be taken at a time so that the turns are the fewest: those of the loop, and
     those of the groups that are left over, which sums take `at_once`. A warp waits in each of them for memory."""
     return min(range(1, max(most, 1) + 1), key=lambda n: (count // n + (n > 1 if at_once else count % n), n))
 
 
-def _is_straight(node: For, facts: Facts) -> bool:
-    """Whether the iterations of a loop are straight code that touches nothing that each thread has of its own."""
+def straight(node: For, placed: Collection[Buffer] = ()) -> bool:
+    """Whether the iterations of a loop are straight code that touches nothing that each thread has of its own. Small
+    buffers that are `placed` are the block's."""
     if node.down or node.private:
         return False
     inside = {s.buffer for s in walk(node.body.stmts) if isinstance(s, Store)}
-    if any(b.kind == "stack" for b in inside):
+    if any(b.kind == "stack" and b not in placed for b in inside):
         return False
     return all(isinstance(s, (Inst, Store, SetSlot, Comment)) or _is_guard(s) for s in node.body.stmts)
 

@@ -24,6 +24,11 @@ _MOST, _LEAST = 8, 2
 
 def by_warps(kernel: Kernel, inside: list[Fragment], facts: Facts) -> None:
     """Let warps take the rows of a kernel, if they are short and many and have reductions in them."""
+    if kernel.kept:
+        if kernel.threads == WARP and kernel.size >= MANY_ROWS and not kernel.far:
+            warps = min(SHARED // (8 * words_of_warp(kernel) + kernel.own), _MOST)
+            kernel.warps = warps if warps >= _LEAST else 0
+        return
     longest = max((facts.trips(f.shared) for f in inside if f.shared), default=0)
     if kernel.kind != "rows" or kernel.size < MANY_ROWS or longest > SHORT:
         return
