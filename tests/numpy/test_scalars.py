@@ -91,3 +91,12 @@ def test_integers_that_are_pythons_must_fit() -> None:
         for n in (-1, 100):
             with pytest.raises(OverflowError, match="out of bounds"):
                 compiled(x, n)
+
+
+def test_writes_into_scalars_are_into_copies() -> None:
+    def f(x: Any) -> Any:
+        return x.fill(2), x.put(0, 2), np.put(x, [0], [2]), x
+
+    assert tj.jit(f, fallback=False)(np.int64(3)) == f(np.int64(3)) == (None, None, None, 3)
+    with pytest.raises(IndexError):
+        tj.jit(lambda x: x.put(1, 2), fallback=True)(np.int64(3))

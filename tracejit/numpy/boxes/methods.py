@@ -141,7 +141,9 @@ def _fill(x: Box, value: Any) -> None:
     """Every element becomes `value`."""
     if np.ndim(value):
         raise ValueError("setting an array element with a sequence.")
-    x[...] = wrap(element(value, x.aval.dtype))
+    new = wrap(element(value, x.aval.dtype))
+    if not x.scalar:  # of which NumPy fills a copy
+        x[...] = new
 
 
 def _sort(x: Box, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:

@@ -31,7 +31,7 @@ from tracejit.numpy.operands import (
 )
 from tracejit.numpy.options import mode_of
 from tracejit.numpy.ufuncs import TABLE
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import Box, new_array, wrap
 
 
 @implements(np.where, "where", arrays=True)
@@ -334,6 +334,7 @@ def _example(values: Any) -> Any:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Elements at flat positions replaced; values are repeated as needed."""
     a = _target("put", a, v)
+    a = new_array(raw(a)) if a.scalar else a  # NumPy writes into a copy of a scalar
     mode, index = mode_of(mode), ravel(box_of(ind))
     index = clip(index, 0, a.size - 1) if mode == "clip" else index % a.size if mode == "wrap" else index
     values = _stored(v, a)
