@@ -162,7 +162,7 @@ class _Caller:
         self.outside: Callable[[], Any] = contextlib.nullcontext
         self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])  #: Checks of what is read.
         self.text_of: Callable[[Callable[[int], str], Any], Any] = lambda f, n: f(int(n))
-        self.warn: Callable[[str, type[Warning]], None] = lambda text, kind: None  #: At the user's line.
+        self.warn: Callable[..., None] = lambda *_: None  #: `(text, kind, at, times)`, as NumPy or the user.
         self.does_over: Callable[[], bool] = lambda: False  #: Does Python redo calls whose checks fail?
         self.compiled: Callable[[Any], Any] = lambda f: None  #: Jitted, outside of jit's traces.
         self.room: Callable[[], int] = lambda: 1  #: How many times the room at first a program has for rows.

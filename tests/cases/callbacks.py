@@ -10,9 +10,12 @@ import numpy as np
 import tracejit as tj
 from tests.cases.makers import Case, case, integers, normal
 from tracejit.bars.bar import Bar
+from tracejit.control.callbacks import counted
+from tracejit.control.callbacks.counted import Counted
 from tracejit.control.callbacks.natives import STATUS, NativeCall
 from tracejit.control.callbacks.routines import native_call
 from tracejit.control.structured import ticks
+from tracejit.frontend.text.recipes import Made, listed
 from tracejit.ir.avals import Aval
 from tracejit.ir.natives import Native
 from tracejit.ops.building.helpers import dtype_of, shape_of
@@ -47,6 +50,12 @@ def _tick(x: Any, k: Any) -> Any:
     return x
 
 
+def _counted(x: Any, k: Any) -> Any:
+    entry = Counted("nothing", lambda *_: None, Made(listed, ()))
+    counted.enter(entry, k)
+    return x
+
+
 def _spread(x: Any) -> Any:
     out = _like(x)[0]
     return to_raw(tj.pure_callback(lambda a: a * a, out, wrap(x), vmap_method="broadcast_all"))
@@ -77,6 +86,7 @@ CASES: dict[str, list[Case]] = {
         case(_pure, integers(3), integers(), smooth=False),
         case(_spread, integers(), smooth=False),
     ],
+    "counted": [case(_counted, normal(3), integers(), smooth=False)],
     "tick": [case(_tick, normal(3), integers(), smooth=False)],
     "io_callback": [case(_io, integers(3), integers(), smooth=False)],
     "library_call": [

@@ -259,7 +259,7 @@ def reduceat(ufunc: Any, a: Any, indices: Any, axis: int = 0, dtype: Any = None,
     message = f"index {{}} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})"
     ops.index_check.fail_where(outside, ops.index_check.Raising(IndexError, message, dtypes.int64), starts)
     result = _segments(ufunc, rows, wrap(starts), n, accumulator)
-    result = NUMPY_TO_TRACEJIT[np.moveaxis](result, 0, at)
+    result = wrap(raw(NUMPY_TO_TRACEJIT[np.moveaxis](result, 0, at)))  # a new array in C order
     return result if out is None else store(out, result, ufunc.__name__, fits=True)
 
 

@@ -27,6 +27,11 @@ FUNCTIONS: dict[str, Any] = {
     "taken": lambda x: x[:, [0, 1]],
     "in Fortran's order": lambda x: x.copy("F"),
     "turned": lambda x: x.T * 2,
+    "deleted": lambda x: np.delete(x, 0, 1),
+    "inserted": lambda x: np.insert(x, 1, 5.0, 1),
+    "padded": lambda x: np.pad(x, 1, mode="edge"),
+    "padded oddly": lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"),
+    "segments": lambda x: np.add.reduceat(x, [0, 1], 1),
 }
 
 

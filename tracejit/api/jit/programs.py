@@ -233,7 +233,7 @@ class Program:
         """The program without warnings of empty parts, which neither files nor C give."""
         made = copy.copy(self)
         made.jaxpr, made.machine_code = warned.silent(self.jaxpr), {}
-        return made if self.warns else self
+        return made if self.warns or control.callbacks.counted.occurs(self.jaxpr) else self
 
     def _compile(self, strides: Any, key: Any) -> native.Compiled:
         """Raises CompileBudgetError, whose `program_rest` puts the machine code into its place."""

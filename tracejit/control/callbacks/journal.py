@@ -17,8 +17,11 @@ import numpy as np
 from tracejit.control.callbacks.ops import debug_callback_op, io_callback_op
 from tracejit.errors import refusals
 from tracejit.ir.avals import Aval
-from tracejit.ir.jaxpr import JOURNAL, Jaxpr, effects_of, sub_jaxprs
+from tracejit.ir.jaxpr import JOURNAL, SHOWN, Jaxpr, effects_of, sub_jaxprs
 from tracejit.tracing import bind, is_tracing, untraced
+
+#: The effects of entries, those that are counted included.
+_TOLD = frozenset({JOURNAL, SHOWN})
 
 
 class _Thread(threading.local):
@@ -100,7 +103,11 @@ class Entry:
         """`of_numbers` as a function of so many numbers that hands exceptions to `keep`, and gives True then."""
         whole = getattr(self.act, "whole", None)
         make = None if whole is None else whole(self.make)
-        return (make or _keeping(count))(self.of_numbers, _thread, keep)
+        return (
+            for_numbers(self.of_numbers, count, keep)
+            if make is None
+            else make(self.of_numbers, _thread, keep)
+        )
 
     def _do(self, given: Any) -> None:
         collected = _thread.collected
@@ -111,6 +118,13 @@ class Entry:
                 self.act(*given)
         else:
             self.act(*given)
+
+
+def for_numbers(
+    of_numbers: Callable[..., None], count: int, keep: Callable[[BaseException, bool], None]
+) -> Callable[..., Any]:
+    """`of_numbers` as a function of so many numbers that hands exceptions to `keep`, and gives True then."""
+    return _keeping(count)(of_numbers, _thread, keep)
 
 
 @functools.cache
@@ -193,14 +207,16 @@ def entries(jaxpr: Jaxpr) -> Iterator[Any]:
 
 def without(jaxpr: Jaxpr, gone: Callable[[Any], bool]) -> Jaxpr:
     """A program without the entries that are `gone`."""
-    if JOURNAL not in jaxpr.effects:
+    if jaxpr.effects.isdisjoint(_TOLD):
         return jaxpr
     eqns = []
     for eqn in jaxpr.eqns:
-        if JOURNAL in eqn.effects and any(True for _ in sub_jaxprs(eqn.params)):
+        if eqn.effects.isdisjoint(_TOLD):
+            eqns.append(eqn)
+        elif any(True for _ in sub_jaxprs(eqn.params)):
             params = {k: _without(p, gone) for k, p in eqn.params.items()}
             eqns.append(eqn.replace(params=params, effects=effects_of(eqn.op, params)))
-        elif JOURNAL not in eqn.effects or not gone(eqn.params["callback"]):
+        elif not gone(eqn.params.get("callback")):
             eqns.append(eqn)
     return Jaxpr(jaxpr.invars, tuple(eqns), jaxpr.outs, jaxpr.name)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
@@ -31,7 +30,6 @@ from tracejit.frontend.shadows.behind import (
 )
 from tracejit.frontend.shadows.cached import LRU
 from tracejit.frontend.shadows.containers import Copy
-from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.paths import Node
@@ -72,8 +70,6 @@ def read(self: Any, name: str) -> Any:
         return changed
     if raw is MISSING:
         return _missing(self, state, name)
-    if here is GONE:
-        return bind_member(state.session, owner, name, raw, self, state.session.stand_in(type(original)))
     return bind(self, state, owner, raw, name)
 
 
@@ -172,7 +168,7 @@ def bind(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
     result = bind_member(session, owner, name, raw, self, session.stand_in(type(state.original)))
     if isinstance(raw, functools.cached_property):
         if session.capture.journaled:
-            put(self, name, result)
+            _put(self, state, name, result)
         else:
             state.cache[name] = result
     return result
@@ -227,7 +223,27 @@ def _missing(self: Any, state: State, name: str) -> Any:
             return getattr(state.original, name)
         except AttributeError as e:
             raise e.with_traceback(None) from None  # Python says it, and it is no error of ours
-    return bind(self, state, owner, fallback, "__getattr__")(name)
+    try:
+        return bind(self, state, owner, fallback, "__getattr__")(name)
+    except AttributeError as e:
+        state.missed = e
+        raise
+
+
+def _looked_up(self: Any, name: str) -> Any:
+    """`read` of an object whose class has a `__getattr__`."""
+    state_of(self).missed = None
+    return read(self, name)
+
+
+def _asked(self: Any, name: str) -> Any:
+    """What Python asks where `_looked_up` has raised AttributeError, as a property may: the class's `__getattr__`,
+    unless that was it."""
+    state = state_of(self)
+    error, state.missed = state.missed, None
+    if error is not None:
+        raise error
+    return _missing(self, state, name)
 
 
 def _write(self: Any, name: str, value: Any) -> None:
@@ -247,7 +263,14 @@ def assign(self: Any, name: str, value: Any) -> None:
     state = state_of(self)
     if not _of_descriptor(self, state, name, ("fset", "__set__"), value):
         raw = find(type(state.original).__mro__, name)[1]
-        put(self, name, raw.cast(value) if isinstance(raw, Kept) else value)
+        _put(self, state, name, raw.cast(value) if isinstance(raw, Kept) else value)
+
+
+def _put(self: Any, state: State, name: str, value: Any) -> None:
+    """`put`; what was deleted before is the last one in the `__dict__` then."""
+    if written(state, name) is GONE and not is_slot(state.original, name):
+        _names(self, state)
+    put(self, name, value)
 
 
 def own(self: Any, name: str) -> Any:
@@ -356,35 +379,16 @@ def _reduce(self: Any, protocol: Any) -> Any:
     return state.original.__reduce_ex__(protocol)
 
 
-#: Methods that Python calls itself and takes nothing but a value of its own from, and how to make one.
-_ANSWERS: dict[str, Callable[[Any], Any]] = {
-    "__bool__": bool,
-    "__float__": float,
-    "__complex__": complex,
-    "__int__": int,
-    "__index__": operator.index,
-    "__len__": operator.index,
-}
-
-
-def answering(name: str, method: Any) -> Any:
-    """The special method `name` for Python to call; what it is made from is its `followed`."""
-    convert = _ANSWERS.get(name)
-    if convert is None:
-        return method
-
-    def answer(*args: Any) -> Any:
-        out = method(*args)
-        return convert(out) if type(out) is Box else out
-
-    answer.followed = method  # type: ignore[attr-defined]
-    return answer
-
-
-#: What every shadow class defines.
-PROTOCOL = {
+_PROTOCOL = {
     "__getattribute__": read,
     "__setattr__": _write,
     "__delattr__": _delete,
     "__reduce_ex__": _reduce,
 }
+
+
+def protocol(cls: type) -> dict[str, Any]:
+    """What a shadow class of `cls` defines."""
+    if find(cls.__mro__, "__getattr__")[0] is None:
+        return _PROTOCOL
+    return _PROTOCOL | {"__getattribute__": _looked_up, "__getattr__": _asked}

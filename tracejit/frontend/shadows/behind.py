@@ -34,7 +34,7 @@ class State:
 
     `names`: what stands for the object's `__dict__`, once that was asked for; it has what is written since then."""
 
-    __slots__ = ("_held", "_ref", "cache", "names", "node", "session", "writes")
+    __slots__ = ("_held", "_ref", "cache", "missed", "names", "node", "session", "writes")
 
     def __init__(self, session: Run, node: Node, original: Any) -> None:
         self.session = session
@@ -44,6 +44,7 @@ class State:
         self.cache: dict[str, Any] = {}
         self.writes: dict[str, Any] = {}
         self.names: dict[str, Any] | None = None
+        self.missed: AttributeError | None = None  # of the class's own `__getattr__`, which was asked
 
     @property
     def original(self) -> Any:
@@ -126,8 +127,6 @@ def instance_dict(obj: Any) -> dict[str, Any]:
 def put(self: Any, name: str, value: Any) -> None:
     """Let the object have an attribute, in this run; what its class says about that was asked."""
     state = state_of(self)
-    if written(state, name) is GONE:  # it would be the last one then
-        raise refused(state, name)
     if not (
         hasattr(state.original, "__dict__") and find(type(state.original).__mro__, name)[0] is not object
     ):

@@ -47,7 +47,7 @@ class _Member:
         value = attributes.bind_member(session, self.cls, self.name, raw, obj, owner)
         if isinstance(raw, functools.cached_property) and obj is not None:
             vars(obj)[self.name] = value
-        return attributes.answering(self.name, value)
+        return objects.answering(self.name, value)
 
 
 class _Property(_Member):

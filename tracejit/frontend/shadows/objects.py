@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes, behind, copied
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.numpy.dispatch import OBJECTS, Adopted
+from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -192,6 +194,31 @@ class Quiet:
             )
 
 
+#: Methods that Python calls itself and takes nothing but a value of its own from, and how to make one.
+_ANSWERS: dict[str, Callable[[Any], Any]] = {
+    "__bool__": bool,
+    "__float__": float,
+    "__complex__": complex,
+    "__int__": int,
+    "__index__": operator.index,
+    "__len__": operator.index,
+}
+
+
+def answering(name: str, method: Any) -> Any:
+    """The special method `name` for Python to call; what it is made from is its `followed`."""
+    convert = _ANSWERS.get(name)
+    if convert is None:
+        return method
+
+    def answer(*args: Any) -> Any:
+        out = method(*args)
+        return convert(out) if type(out) is Box else out
+
+    answer.followed = method  # type: ignore[attr-defined]
+    return answer
+
+
 @functools.lru_cache(maxsize=64)
 def shadow_class(cls: type) -> type:
     """The dynamic subclass for shadows of `cls`, made once a class."""
@@ -209,7 +236,7 @@ def _make_class(cls: type) -> type:
         if n[:2] == "__" == n[-2:] and n not in OWN and is_function(f)
     }
     body.update(
-        attributes.PROTOCOL,
+        attributes.protocol(cls),
         __slots__=("_tj_state",),
         __module__=cls.__module__,
         __qualname__=cls.__qualname__,
@@ -262,7 +289,7 @@ def _forward(name: str) -> Callable[..., Any]:
         return attributes.read(self, name)(*args, **kwargs)
 
     method.__name__ = name
-    return attributes.answering(name, method)
+    return answering(name, method)
 
 
 def _leave(self: Any) -> None:

@@ -9,12 +9,13 @@ import types
 import warnings
 from typing import Any, NamedTuple
 
+from tracejit import control
 from tracejit.control.callbacks import journal
 from tracejit.errors import UnfollowedError, is_library
 from tracejit.frontend import active
 from tracejit.frontend.text.deferred import Text, is_text
-from tracejit.frontend.text.places import Place, caller, here
-from tracejit.frontend.text.recipes import Known, Made, Recipe
+from tracejit.frontend.text.places import Names, Place, caller, here
+from tracejit.frontend.text.recipes import Known, Made, Recipe, listed
 from tracejit.frontend.text.shown import parts_of
 from tracejit.frontend.text.sinks import enter, is_recording
 from tracejit.ir.jaxpr import Jaxpr
@@ -75,14 +76,33 @@ def warn(message: Any, category: Any = None, stacklevel: Any = 1, source: Any = 
     )
 
 
-def of_library(message: str, category: type[Warning]) -> None:
-    """A warning that NumPy would give at the user's line."""
+def of_library(
+    message: str, category: type[Warning], at: tuple[Any, ...] | None = None, times: Any = None
+) -> None:
+    """A warning that NumPy would give at the user's line, or `at` another one: file, line, function, globals. As often
+    as the raw integer `times` says, if there is one, where Python does no call over."""
     if not is_recording():
-        warnings.warn(message, category, stacklevel=_users_level())
+        if times is None:
+            warnings.warn(message, category, stacklevel=_users_level())
         return
-    places = here()
+    places = here() if at is None else (_place(*at),)
+    if times is not None:
+        _of_values(message, Warned(category, 1, places[:1], _filters(), True), times)
+        return
     out = category is UserWarning  # memory that is not set
     enter("warn", Warned(category, 1, places, _filters(), out), [(Known(message), ())], places=places)
+
+
+def _place(file: str, line: int, function: str, names: dict[str, Any]) -> Place:
+    return Place(file, line, function, Names(names))
+
+
+def _of_values(message: str, act: Warned, times: Any) -> None:
+    session = active.session()
+    if not (session.over or session.in_cached or session.capture.follows_devices):
+        where = str(act.places[0]) if act.places else None
+        entry = control.callbacks.counted.Counted("warn", act, Made(listed, (Known(message),)), where)
+        control.callbacks.counted.enter(entry, times)
 
 
 def of_library_at(message: str, category: type[Warning], place: Place) -> None:

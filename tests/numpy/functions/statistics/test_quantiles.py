@@ -35,6 +35,7 @@ def test_derivatives(method: str) -> None:
     np.testing.assert_allclose(np.nansum(g, 1), 1.0)
 
 
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
 def test_rows_without_numbers() -> None:
     x = np.array([[np.nan, np.nan], [1.0, np.nan]])
     for f in (
@@ -46,6 +47,7 @@ def test_rows_without_numbers() -> None:
         np.testing.assert_array_equal(tj.jit(f)(x), want)
 
 
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
 def test_complex_medians_among_infinities_and_nans(n: int) -> None:
     parts = [np.nan, 1.0, -2.0, np.inf, -np.inf]

@@ -9,11 +9,8 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError
-from tracejit.ir.avals import aval_of
-from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.selected import Selected, boxed, elementwise, selection
-from tracejit.numpy.boxes.numbers import pythons_unless_any
 from tracejit.numpy.dispatch import WAYS
 from tracejit.numpy.operands import dtype_of, has_box, raw, shape_of
 from tracejit.records import record
@@ -159,12 +156,3 @@ WAYS.update(
         ),
     }
 )
-
-
-def or_warned(n: Any, most: Any) -> Any:
-    """The raw counts `n` of elements; where the program finds at most so many, NumPy is called, which warns."""
-    if isinstance(n, Value) and type(most) is int:
-        enough = ops.compare.gt(n, aval_of(n).dtype.type(most))
-        every = ops.reduce.reduce_and(enough, axes=tuple(range(aval_of(n).ndim)))
-        pythons_unless_any(every, "NumPy's warning of too few elements")
-    return n

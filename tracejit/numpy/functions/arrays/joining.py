@@ -291,7 +291,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         kept[obj] = False
         return x[(slice(None),) * n + (kept,)]
     known = extents.known(raw(obj)) if has_box((obj,)) else obj
-    return x[(slice(None),) * n + (np.delete(np.arange(x.shape[n]), known),)]
+    return NP[np.take](x, np.delete(np.arange(x.shape[n]), known), n)
 
 
 @implements(np.insert, "insert")
@@ -308,7 +308,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         places = NP[np.repeat](places.reshape(1), v.shape[n])
     wide = ops.shape.broadcast_to(raw(v), (*rest[:n], places.size, *rest[n:]))
     source = _insertion_source(places, size)
-    return concatenate([x, wrap(wide)], n)[(slice(None),) * n + (source,)]
+    return NP[np.take](concatenate([x, wrap(wide)], n), source, n)
 
 
 def _insertion_source(places: Any, size: Any) -> Any:

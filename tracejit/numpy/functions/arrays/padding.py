@@ -106,7 +106,7 @@ def _along(x: Box, n: int, lo: int, hi: int, mode: str, options: dict[str, Any])
         return _odd(x, n, lo, hi, x.shape[n] - (mode == "reflect"))
     if options.get("reflect_type", "even") not in ("even", "odd"):
         raise ArgumentError(name="pad", problem="reflect_type must be 'even' or 'odd'")
-    return x[(slice(None),) * n + (np.pad(np.arange(x.shape[n]), (lo, hi), mode),)]  # type: ignore[call-overload]
+    return NP[np.take](x, np.pad(np.arange(x.shape[n]), (lo, hi), mode), n)  # type: ignore[call-overload]
 
 
 def _pair(values: Any, ndim: int, n: int) -> tuple[Any, Any]:
@@ -170,5 +170,5 @@ def _odd(x: Box, n: int, lo: int, hi: int, period: int) -> Any:
         np.reshape(v, wide).astype(x.dtype)
         for v in (np.where(back, -1, 1), np.where(back, 1 - k, -k), np.where(back, k + 1, k))
     )
-    inner = x[(slice(None),) * n + (place,)]
+    inner = NP[np.take](x, place, n)
     return (inner * sign + _cut(x, n, 0, 1) * first + _cut(x, n, -1, None) * last).astype(x.dtype)

@@ -14,6 +14,7 @@ from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.boxes.numbers import pythons_unless_any
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
+from tracejit.numpy.empties import NO_RANK, warn_where
 from tracejit.numpy.functions.algebra.products import dot, outer
 from tracejit.numpy.functions.arrays.joining import concatenate, stack
 from tracejit.numpy.functions.arrays.shaping import atleast_1d, box_of
@@ -236,7 +237,7 @@ def polyfit(
     c = (c.T / scale).T
     if full:
         return c, residuals, rank, s, rcond
-    pythons_unless_any(raw(rank == order), "NumPy's warning of a fit that is poorly conditioned")
+    warn_where(raw(rank != order), NO_RANK)
     if not cov:
         return c
     scaled = left / scale

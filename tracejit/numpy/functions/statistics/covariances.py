@@ -8,6 +8,8 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError
+from tracejit.ir.values import Value
+from tracejit.numpy import empties
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
@@ -17,7 +19,6 @@ from tracejit.numpy.functions.arrays.shaping import atleast_2d, box_of
 from tracejit.numpy.functions.statistics.reductions import average
 from tracejit.numpy.operands import promote, raw, result_type
 from tracejit.numpy.ufuncs import TABLE
-from tracejit.tracing import caller
 
 
 @implements(np.cov, "cov")
@@ -45,15 +46,18 @@ def cov(
     mean, total = average(x, 1, w, returned=True)
     total = total[0]
     if w is None:
-        factor: Any = TABLE["maximum"](x.shape[1] - ddof, 0.0)
-        if type(x.shape[1]) is int and type(ddof) is int and x.shape[1] <= ddof:
-            caller.warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
+        factor: Any = x.shape[1] - ddof
     elif ddof == 0:
         factor = total
     elif aweights is None:
         factor = total - ddof
     else:
         factor = total - ddof * (w * box_of(aweights).astype(float)).sum() / total
+    few = raw(factor <= 0)
+    empties.warn_where(few, empties.NO_FREEDOM)
+    if not isinstance(few, Value) and few:
+        empties.warn(empties.NO_FREEDOM)
+    factor = TABLE["maximum"](factor, 0.0)
     x = x - mean[:, None]
     out = dot(x, (x if w is None else x * w).T.conj()) * (1 / box_of(factor))
     return NP[np.squeeze](out)

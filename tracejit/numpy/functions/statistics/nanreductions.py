@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.numpy.boxes.masking.calls import or_warned
 from tracejit.numpy.dispatch import implements
+from tracejit.numpy.empties import NO_NUMBER, or_warned
 from tracejit.numpy.functions.statistics.reductions import (
     any_,
     argmax,
@@ -103,7 +103,7 @@ def _nan_extremum(name: str, best: Any, least: bool) -> Callable[..., Any]:
         out = best(x, axis, keepdims=keepdims, **kwargs)
         if ok is True or "initial" in kwargs:
             return out
-        some = or_warned(raw(any_(ok, axis, keepdims=keepdims)), 0)
+        some = or_warned(raw(any_(ok, axis, keepdims=keepdims)), 0, NO_NUMBER)
         return wrap(ops.compare.select(some, raw(out), dtype_of(raw(out)).type(np.nan)))
 
     reduction.__name__ = name

@@ -9,10 +9,12 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.numpy.boxes.masking.calls import or_warned, worst
+from tracejit.numpy.boxes.masking.calls import worst
 from tracejit.numpy.boxes.masking.selected import selection
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
+from tracejit.numpy.empties import NO_MEAN, NO_NUMBER, or_warned, warn_where
 from tracejit.numpy.functions.arrays.shaping import box_of, moveaxis, ravel, reshape
 from tracejit.numpy.functions.order.selection import take, take_along_axis, where
 from tracejit.numpy.functions.order.sorting import argsort, sort
@@ -73,7 +75,7 @@ def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims:
     if type(n) is int:
         mid = mean(s[..., (n - 1) // 2 : n // 2 + 1], -1)
     else:
-        or_warned(raw(n), 0)
+        or_warned(raw(n), 0, NO_MEAN)
         mid = where(n == 0, np.nan, _middle(s, NP[np.broadcast_to](n, s.aval.shape[:-1])))
     return _restore(_nan_if(mid, nan, s), axes, keepdims)
 
@@ -93,16 +95,23 @@ def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdi
     x, axes = _gathered("nanmedian", a, axis)
     if not dtypes.is_inexact(x.dtype):
         return median(a, axis, keepdims=keepdims)
-    if x.shape[-1] == 0:
+    if x.aval.shape[-1] == 0:
         return nanmean(a, axis, keepdims=keepdims)
+    s, n = _counted(x)
+    return _restore(_middle(s, n), axes, keepdims)
+
+
+def _counted(x: Any) -> tuple[Any, Any]:
+    """Sorted rows, and how many of each are not NaN: of each row of none NumPy warns, or once that rows are empty.
+    Rows of traced length have one more NaN, so that there is something to take."""
+    size = x.shape[-1]
+    if type(size) is not int:
+        warn_where(raw(size == 0), NO_MEAN)
+        x = NP[np.concatenate]([x, NP[np.full]((*x.shape[:-1], 1), np.nan, x.dtype)], -1)
     s = sort(x, -1)
-    return _restore(_middle(s, _count(s)), axes, keepdims)
-
-
-def _count(s: Any) -> Any:
-    """How many of each row are not NaN; where the program finds a row of none, NumPy is called, which warns."""
     n = NP[np.sum](TABLE["logical_not"](TABLE["isnan"](s)), axis=-1)
-    return wrap(or_warned(raw(n), 0))
+    warn_where(raw((n == 0) & (size > 0)), NO_NUMBER, each=True)
+    return s, n
 
 
 def _along(s: Any, index: Any) -> Any:
@@ -230,8 +239,10 @@ def _of(
         if type(n) is not int:  # which raises IndexError, as NumPy does
             ops.index_check.check_index(np.int64(-1), size=raw(n), axis=0)
         return _restore(_nan_if(_quantile(s, n, q, method, weak), is_nan, s), after, keepdims)
-    s = sort(x, -1)
-    return _restore(_quantile(s, _count(s), q, method, weak), after, keepdims)
+    if q.ndim and type(x.shape[-1]) is not int:
+        leave_if(raw(x.shape[-1] == 0), "one number, as NumPy has for all quantiles of nothing")
+    s, n = _counted(x)
+    return _restore(_quantile(s, n, q, method, weak), after, keepdims)
 
 
 def _row_weights(name: str, a: Any, axes: tuple[int, ...], weights: Any) -> Any:
@@ -266,7 +277,7 @@ def _weighted(name: str, x: Any, q: Any, w: Any, nan: bool) -> Any:
     out = moveaxis(take_along_axis(s, TABLE["minimum"](at, x.shape[-1] - 1), -1), -1, 0)
     out = reshape(out, (*q.shape, *rows))
     if nan:
-        return where(_count(x) == 0, np.nan, out)
+        return where(_counted(x)[1] == 0, np.nan, out)
     return _nan_if(out, TABLE["isnan"](s[..., -1]), s)
 
 

@@ -12,9 +12,10 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError, UnsupportedFunctionError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.boxes.masking.calls import or_warned, require_some, worst
+from tracejit.numpy.boxes.masking.calls import require_some, worst
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.elementwise import TABLE, truth
+from tracejit.numpy.empties import NO_FREEDOM, NO_MEAN, or_warned
 from tracejit.numpy.operands import as_asked, cast, convert, dtype_of, elements, filled, raw, shape_of
 from tracejit.numpy.options import freedom, initial_of, keeps, let_numpy_warn
 from tracejit.tracing import Box, wrap
@@ -220,11 +221,8 @@ def inexact_dtype(d: np.dtype) -> np.dtype:
 def mean_of(x: Any, axes: Axes, where: Any) -> Any:
     """The raw mean of an inexact raw value, the axes kept."""
     total = keep(ops.reduce.reduce_sum(mask_with(x, where, 0), axes=axes) if axes else x, axes, True)
-    return divided(total, keep_count(or_warned(count_of(shape_of(x), axes, where), 0), axes))
-
-
-def keep_count(n: Any, axes: Axes) -> Any:
-    return keep(n, axes, True) if len(shape_of(n)) else n
+    n = or_warned(count_of(shape_of(x), axes, where), 0, NO_MEAN)
+    return divided(total, keep(n, axes, True) if len(shape_of(n)) else n)
 
 
 def divided(x: Any, n: Any) -> Any:
@@ -262,7 +260,7 @@ def _variance(fn: Any, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, 
     center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
     total = ops.reduce.reduce_sum(mask_with(squared(d), where, 0), axes=axes) if axes else squared(d)
-    n = or_warned(count_of(shape, axes, where), ddof)
+    n = or_warned(count_of(shape, axes, where), ddof, NO_FREEDOM)
     n = max(n - ddof, 0) if type(n) is int else ops.arithmetic.maximum(
         ops.arithmetic.sub(cast(n, dtype_of(total)), dtype_of(total).type(ddof)), dtype_of(total).type(0)
     )  # fmt: skip
