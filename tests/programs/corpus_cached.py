@@ -145,7 +145,7 @@ def proxy_whose_property_fails():
 
     def f(x):
         try:
-            proxy.fails  # noqa: B018
+            proxy.fails
         except AttributeError as e:
             text = str(e)
         return text, hasattr(proxy, "fails"), x * proxy.hits, list(proxy.asked)
