@@ -24,7 +24,18 @@ from tracejit.frontend import active, members
 from tracejit.frontend.origins import why_not
 from tracejit.frontend.shadows import attributes, behind, objects
 
-_SKIP = objects.OWN - {"__new__", "__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
+_SKIP = objects.OWN - {
+    *(
+        "__new__",
+        "__init__",
+        "__post_init__",
+        "__getattr__",
+        "__setattr__",
+        "__delattr__",
+        "__class_getitem__",
+    ),
+    *("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__"),
+}
 _MADE = (staticmethod, classmethod, functools.cached_property)
 
 
@@ -299,7 +310,7 @@ def demote(obj: Any) -> None:
             reason = "another compiler makes objects of its class"
             raise UnfollowedError(what=f"a `{real.__name__}` that traced code makes", reason=reason)
         with contextlib.suppress(TypeError):  # memory laid out differently (see Quiet)
-            obj.__class__ = real
+            object.__setattr__(obj, "__class__", real)  # past what the class does
 
 
 behind.making.stand_in = traced_class
