@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -129,3 +130,48 @@ def objects_that_never_change():
         return Frozen(x + 1), [Frozen(x.sum())]
 
     return f, THREE, None
+
+
+@program
+def fields_that_are_made_by_functions():
+    rate, numbers = {"r": 1.0}, []
+
+    def numbered():
+        numbers.append(len(numbers))
+        return numbers[-1]
+
+    class Plain:
+        def __init__(self):
+            self.rate = rate["r"]
+
+    @dataclass
+    class Inner:
+        rate: float = field(default_factory=lambda: rate["r"] * 3)
+
+    @dataclass
+    class Record:
+        x: np.ndarray = field(default_factory=lambda: np.zeros(2))
+        tags: list = field(default_factory=list)
+        plain: Plain = field(default_factory=Plain)
+        inner: Inner = field(default_factory=Inner)
+        number: int = field(default_factory=numbered)
+
+    class Kept(Record):
+        def twice(self):
+            return 2 * self.number
+
+    class Own(Record):
+        def __init__(self):
+            super().__init__(tags=[1])
+            self.more = self.number
+
+    def f(x):
+        first, second, kept, own = Record(x), Record(), Kept(), Own()
+        second.x += x
+        second.tags.append(1)
+        return first.x is x, second, kept.twice(), own.more, first.plain.rate, kept.inner.rate, own.tags
+
+    def before(n):
+        rate["r"] = float(n)
+
+    return f, THREE, lambda: numbers, before

@@ -20,6 +20,7 @@ from tracejit.frontend.shadows.behind import (
     instance_dict,
     is_slot,
     keeps,
+    making,
     no_attribute,
     not_overridden,
     owns,
@@ -177,6 +178,8 @@ def bind(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
 def bind_member(session: Run, owner: type, name: str, raw: Any, obj: Any, cls: Any) -> Any:
     """What the class attribute `raw` gives on `obj` (None: on the class), functions as copies."""
     here = class_node(owner, name)
+    if name == "__init__" and (init := making.init_of(owner, raw)) is not None:
+        return _bound(init, obj, cls)
     if isinstance(raw, (types.FunctionType, LRU)):
         return _bound(session.wrap(here, raw), obj, cls)
     if isinstance(raw, staticmethod):

@@ -19,9 +19,11 @@ MISSING = object()
 
 
 class _Making:
-    """The stand-in of a class, of which objects are in traced code; `classes` says what it is."""
+    """The stand-in of a class, of which objects are in traced code; `classes` says what it is. And what does as the
+    `__init__` that was generated for a dataclass does (`copied`), where that has to be followed."""
 
     stand_in: Callable[[type], type | None]
+    init_of: Callable[[type, Any], Any] = staticmethod(lambda owner, raw: None)
 
 
 making = _Making()

@@ -22,6 +22,7 @@ from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
+from tracejit.frontend.shadows.copied import derives
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.extents import of_dim
@@ -88,6 +89,20 @@ class _OfMade(_Next):
         return attributes.bind_member(session, owner, name, raw, None if made is obj else obj, made)
 
 
+class _OfDataclass(_Next):
+    """That of an object of a dataclass's subclass that is used as it is: an `__init__` that was generated for the
+    dataclass calls what makes the values of fields."""
+
+    def __getattribute__(self, name: str) -> Any:
+        cls, obj = object.__getattribute__(self, "_tj")
+        if name == "__init__":
+            mro = type(obj).__mro__
+            init = behind.making.init_of(*behind.find(mro[mro.index(cls) + 1 :], name))
+            if init is not None:
+                return functools.partial(init, obj)
+        return getattr(super(cls, obj), name)
+
+
 def traced_super(*args: Any) -> Any:
     """`super` with zero or two arguments, called from a method's frame."""
     if not args:
@@ -105,6 +120,8 @@ def traced_super(*args: Any) -> Any:
         return _OfMade(cls, obj)
     if not any(base is cls for base in made.__mro__):  # an object of the user's own class
         cls = classes.users_class(cls)
+    if not isinstance(obj, type) and derives(made):
+        return _OfDataclass(cls, obj)
     return super(cls, obj)
 
 

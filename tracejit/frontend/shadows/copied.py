@@ -3,11 +3,13 @@ stand-ins, and dataclasses, of which code of the user's looks at the fields."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import copyreg
 import dataclasses
 import inspect
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from tracejit.frontend import active
@@ -15,7 +17,7 @@ from tracejit.frontend.journal import GONE
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
 from tracejit.frontend.shadows import attributes
 from tracejit.frontend.shadows.attributes import read
-from tracejit.frontend.shadows.behind import State, find, instance_dict, making, slots, state_of
+from tracejit.frontend.shadows.behind import State, class_node, find, instance_dict, making, slots, state_of
 
 #: What a class may define that a copy is made by, or that makes its objects.
 _MAKING = (
@@ -94,8 +96,34 @@ def making_of(cls: type) -> Any:
         return None
     if is_users(*find(cls.__mro__, "__init__")):
         return _object
-    users = is_users(*find(cls.__mro__, "__post_init__"))
-    return _dataclass if users and "__init__" in vars(cls) else None
+    owner, init = find(cls.__mro__, "__init__")
+    if not is_dataclass(owner) or not isinstance(init, types.FunctionType) or not is_generated(init):
+        return None
+    users = is_users(*find(cls.__mro__, "__post_init__")) or any(map(_is_followed, _factories(owner)))
+    return _dataclass if users else None
+
+
+def is_dataclass(cls: Any) -> bool:
+    """Whether a class is a dataclass itself."""
+    return "__dataclass_fields__" in vars(cls)
+
+
+def derives(cls: type) -> bool:
+    """Whether a class is a dataclass or derives from one."""
+    return any(map(is_dataclass, cls.__mro__))
+
+
+def _factories(cls: type) -> Iterator[Any]:
+    """What makes the values of the fields of a dataclass that are not given."""
+    fields: Any = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    return (f.default_factory for f in fields.values() if f.default_factory is not dataclasses.MISSING)
+
+
+def _is_followed(factory: Any) -> bool:
+    """Whether it may be the user's code: not a class of Python's or a library's."""
+    if isinstance(factory, type):
+        return not is_library_class(factory)
+    return type(factory) is not types.BuiltinFunctionType
 
 
 def _object(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -107,22 +135,37 @@ def _object(cls: type, *args: Any, **kwargs: Any) -> Any:
 
 
 def _dataclass(cls: type, *args: Any, **kwargs: Any) -> Any:
-    """An object of a dataclass: the fields as its `__init__` sets them, and the copy of `__post_init__`."""
+    """An object of a dataclass: the fields as its `__init__` sets them, by copies of what makes their values, and the
+    copy of `__post_init__`."""
     made: Any = object.__new__(cls)
-    after = _followed(made, "__post_init__")
-    given = inspect.signature(cls.__init__).bind(made, *args, **kwargs) if after is not None else None
-    if after is None or given is None:
+    session, owner = active.session(), find(cls.__mro__, "__init__")[0]
+    given = _given(owner, made, args, kwargs) if session is not None and session.guarded else None
+    if given is None:
         return cls(*args, **kwargs)
+    after = _followed(made, "__post_init__")
+    _fill(made, owner, given, None if after is None else after[0])
+    return made
+
+
+def _given(cls: type, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments by name; None where Python says what is wrong with them."""
+    with contextlib.suppress(TypeError):
+        return inspect.signature(cls.__init__).bind(made, *args, **kwargs).arguments
+    return None
+
+
+def _fill(made: Any, cls: type, given: dict[str, Any], after: Any) -> None:
+    """What the generated `__init__` of a dataclass does; `after` is the `__post_init__`, if there is one."""
     put = object.__setattr__ if cls.__dataclass_params__.frozen else setattr  # type: ignore[attr-defined]
     handed = []
     for name, f in cls.__dataclass_fields__.items():  # type: ignore[attr-defined]
         kind = f._field_type.name
         if kind == "_FIELD_CLASSVAR":
             continue
-        if name in given.arguments:
-            value = given.arguments[name]
+        if name in given:
+            value = given[name]
         elif f.default_factory is not dataclasses.MISSING:
-            value = f.default_factory()
+            value = _by_factory(cls, name, f.default_factory)
         elif f.default is dataclasses.MISSING:
             continue
         else:
@@ -133,8 +176,40 @@ def _dataclass(cls: type, *args: Any, **kwargs: Any) -> Any:
             handed.append(value)
         else:
             put(made, name, value)
-    after[0](*handed)
-    return made
+    if after is not None:
+        after(*handed)
+
+
+def _init_of(owner: type, raw: Any) -> Any:
+    """What does as the generated `__init__` of the dataclass `owner` does where that calls the user's code past what
+    follows it; None for others."""
+    if not isinstance(raw, types.FunctionType) or not is_generated(raw) or not is_dataclass(owner):
+        return None
+    if not any(map(_is_followed, _factories(owner))):
+        return None
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = _given(owner, self, args, kwargs)
+        if given is None:
+            raw(self, *args, **kwargs)
+        else:
+            _fill(self, owner, given, getattr(self, "__post_init__", None))
+
+    return init
+
+
+making.init_of = _init_of
+
+
+def _by_factory(cls: type, name: str, factory: Any) -> Any:
+    """The value of a field that is not given."""
+    session = active.session()
+    if session is None or not _is_followed(factory):
+        return factory()
+    fields = class_node(cls, "__dataclass_fields__")
+    own = session.wrap(fields.item(name).attr("default_factory"), factory)
+    making = making_of(own) if isinstance(own, type) and derives(own) else None
+    return own() if making is None else making(own)
 
 
 def _followed(x: Any, name: str) -> tuple[Any] | None:

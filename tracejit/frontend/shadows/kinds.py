@@ -31,7 +31,7 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class, is_library_function
 from tracejit.frontend.rewrite.source.texts import OF_CLASSES
 from tracejit.frontend.shadows import acting, attributes, behind, classes, growing, modules, objects
-from tracejit.frontend.shadows.copied import is_users, making_of
+from tracejit.frontend.shadows.copied import derives, is_users, making_of
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text, known
@@ -211,7 +211,7 @@ def callee(f: Any) -> Any:
         return stand_in
     if isinstance(f, type) and issubclass(f, BaseException) and isinstance(f.__init__, types.FunctionType):
         return functools.partial(_exception, f)
-    if isinstance(f, type) and "__dataclass_fields__" in vars(f) and (making := making_of(f)) is not None:
+    if isinstance(f, type) and derives(f) and (making := making_of(f)) is not None:
         return functools.partial(making, f)
     if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
         return f
