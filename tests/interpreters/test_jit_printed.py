@@ -39,6 +39,14 @@ def test_it_does_what_the_function_does() -> None:
     assert g.trace_count == 1
 
 
+def test_results_whose_extents_a_run_decides_own_their_memory() -> None:
+    x, m = np.arange(12.0).reshape(3, 4), np.array([True, False, True, False])
+    g = tj.jit(lambda x, m: (x[:, m], x[:, 0][x[:, 0] > 3]), backend="numba")
+    for got, want in zip(g(x, m), (x[:, m], x[1:, 0].copy()), strict=True):
+        assert got.strides == want.strides and got.base.size == got.size if got.ndim > 1 else got.base is None
+        np.testing.assert_array_equal(got, want)
+
+
 def test_what_has_no_printed_form_is_left_to_python() -> None:
     def f(x: Any) -> Any:
         return tj.pure_callback(np.sort, x, x) + 1

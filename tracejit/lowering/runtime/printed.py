@@ -90,7 +90,7 @@ class Printed:
             return out
         shape = tuple(_extent(d, arrays, outs) for d in self.lowered.out_dims[n])
         if n not in self.lowered.given:
-            return out[tuple(map(slice, shape))]
+            return out[tuple(map(slice, shape))].copy()  # in C order, of its own memory
         if 0 in shape:
             return np.empty(shape, aval.dtype)
         strides = self.lowered.given[n]

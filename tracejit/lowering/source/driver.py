@@ -158,7 +158,7 @@ class Driver:
         sizes = [self.extent(d) for d in self.lowered.out_dims[n]]
         cut = ", ".join(f":{s}" for s in sizes)
         if n not in self.lowered.given:
-            return [f"    {name} = {name}[{cut}]"]
+            return [f"    {name} = {name}[{cut}].copy()"]
         block = name if kind_of(aval.dtype) == aval.dtype else f"{name}.view({_dtype(aval.dtype)})"
         strides = self.lowered.given[n]
         if strides is None:
