@@ -100,3 +100,13 @@ def test_orders_of_strides():
     assert order_of_strides(None) is None and order_of_strides((32, 8)) is None
     assert order_of_strides((8, 32)) == (1, 0) and order_of_strides((8, -32)) == (1, 0)
     assert order_of_strides((8, 32), (1, 4)) is None  # nothing is stepped along the first
+
+
+def test_exported_programs_give_traced_lengths_in_c_order() -> None:
+    def f(x: Any) -> Any:
+        return x[:, x[0] > 1], np.nonzero(x > 1), np.argwhere(x > 1)
+
+    x = np.random.default_rng(1).uniform(0, 2.5, (4, 5))
+    for got, want in zip(*(tj.tree.leaves(g(x)) for g in (tj.export(f)(x), f)), strict=True):
+        np.testing.assert_array_equal(got, want)
+        assert got.flags.c_contiguous

@@ -16,6 +16,7 @@ from tracejit.api.exporting import checks, parts, sizes, structures
 from tracejit.api.exporting.values import Unstorable, encode
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit.jitted import Jitted, jit
+from tracejit.api.jit.placing import for_a_file
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.api.running import run_user
@@ -85,7 +86,8 @@ def _described(
     """The description of a function's program for these types; `names` are those of the sizes among them."""
     name = name_of(function.fun)
     with use_trace(ROOT):
-        lowering = function.lower(*args, **kwargs)
+        with for_a_file():
+            lowering = function.lower(*args, **kwargs)
         program, call = lowering.program, lowering._call
         try:
             return _Maker(written, name, program, call, lowering._consts, names).description()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.api.jit.placing import Chosen, Part, Place, Step
+from tracejit.api.jit.placing import STORED, Chosen, Part, Place, Step
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
@@ -100,9 +100,16 @@ class Shared:
         return known or (not others and mark.rows.are_new(mark.role))
 
     def _view(self, x: Box) -> Part | None:
+        base = self.visible.get(id(x.storage))
+        if (
+            STORED.on
+            and base is None
+            and not aval_of(x.storage.held).is_static
+            and self.users[id(x.storage)] < 2
+        ):
+            return None
         if type(x.storage) is Selected and _is_itself(x) and x.storage.is_column:
             return self._column(x.storage)
-        base = self.visible.get(id(x.storage))
         if base is None and not self._worth(x.storage, x.chain, x.identity):
             return None
         steps = self._steps(x.chain, x.identity)

@@ -3,7 +3,9 @@ where results lie that are parts of others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,26 @@ def needed(places: dict[int, Box]) -> dict[int, Needed]:
 
 
 # ---------------------------------------------------------------- results
+
+
+class _Stored(threading.local):
+    """Whether a program is traced for a file, which has results of traced extents in C order only."""
+
+    on = False
+
+
+STORED = _Stored()
+
+
+@contextlib.contextmanager
+def for_a_file() -> Iterator[None]:
+    """Inside, programs are traced for files."""
+    before, STORED.on = STORED.on, True
+    try:
+        yield
+    finally:
+        STORED.on = before
+
 
 #: One step from an array to a view of it: a function of the array and of the outputs.
 Step = Callable[[Any, Sequence[Any]], Any]

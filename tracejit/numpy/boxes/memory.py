@@ -124,11 +124,14 @@ def order_of_strides(
 
 def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> np.ndarray | None:
     """An array with the strides of the view, over no memory of its own: it must not be read."""
+    traced = not all(type(d) is int for d in base)
     base = tuple(map(length, base))
     elements = layout or c_strides(base)
     strides = [8 * s for s in elements]
     out = np.lib.stride_tricks.as_strided(np.empty(1), base, strides)  # type: ignore[arg-type]
     for view in chain:
+        if isinstance(view, Reshaped) and (traced or not all(type(d) is int for d in view.shape)):
+            return None
         if isinstance(view, Reshaped):
             out = np.reshape(out, view.shape, copy=False)
         elif isinstance(view, Region) and (view.is_static or _is_front(view)):
