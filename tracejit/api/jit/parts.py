@@ -104,7 +104,7 @@ class Shared:
         if (
             STORED.on
             and base is None
-            and not aval_of(x.storage.held).is_static
+            and not (x.aval.is_static and aval_of(x.storage.held).is_static)
             and self.users[id(x.storage)] < 2
         ):
             return None
