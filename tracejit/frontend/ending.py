@@ -15,6 +15,7 @@ from tracejit.frontend.outside import iterators
 from tracejit.frontend.paths import ATTR, CELL, ITEM
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, functions, objects
+from tracejit.frontend.variants.node import check_change
 
 #: So many keys of a container are asked whether comparing them changes something.
 _MOST_KEYS = 4
@@ -35,6 +36,7 @@ def finish(session: Run) -> None:
         elif not (free and session.capture.journaled):
             where = change.where() if change.where is not None else session.call_site
             raise CapturedWriteError(what=change.what, where=where)
+        check_change(change.value)
     session.changes = [change for change, _ in found]
     drawn = session.generators.restore()
     if drawn is not None:

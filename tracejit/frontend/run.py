@@ -97,6 +97,8 @@ class Run(Memory):
         self.copies_views = True
         #: Whether text of traced values was made, which C code does not take for a string.
         self.has_texts = False
+        self.has_variants = False  # whether a value is of one type or another, as conditions say
+        self.no_variants = False  # whether code would not see that
         self.streams = sys.stdout, sys.stderr  # as the run finds them
         self.print_options = np.get_printoptions() if capture.guarded else None
         #: What the run has set of NumPy's settings, by what asks for it; how deep it is in `with np.errstate(...)`.

@@ -89,7 +89,7 @@ class Session(Run):
                 raise
             if self.guarded and not self.refusals:
                 self.choices.check()
-                self.choices.leave(out)
+                out = self.choices.leave(out)
             changed = self.untouched.restore()
             if self.refusals:
                 raise self.refusals[0]

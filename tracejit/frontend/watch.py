@@ -24,6 +24,7 @@ from tracejit.frontend.origins import is_generated, is_library_class, is_library
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.shadows import behind, compiled, containers, functions, objects
 from tracejit.frontend.shadows.scopes import GuardedGlobals
+from tracejit.frontend.variants.node import refusal
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ def stays(session: Run, fn: types.FunctionType, reason: str) -> None:
     written = fn.__name__[:2] != "__" and not is_library_function(fn)  # and not by a dataclass
     if written and any(_asks_which(part) for part in functions.codes_in(code)):
         session.note(f"function `{fn.__name__}`", fn, f"it asks what objects are, and {reason}")
+    if written:
+        _asked_for_none(session, fn.__code__)
 
 
 def _asks_which(code: types.CodeType) -> bool:
@@ -177,6 +180,16 @@ def _asks_which(code: types.CodeType) -> bool:
         or (step.opname == "IS_OP" and not (before.opname == "LOAD_CONST" and before.argval is None))
         for before, step in pairwise(steps)
     )
+
+
+def _asked_for_none(session: Run, code: types.CodeType) -> None:
+    """Code runs as it is. Where it has `x is None`, no value may be None or something else, as conditions say."""
+    asking = ("IS_OP", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE")
+    names = (step.opname for part in functions.codes_in(code) for step in dis.get_instructions(part))
+    if any(name.startswith(asking) or name.endswith(("_IF_NONE", "_IF_NOT_NONE")) for name in names):
+        session.no_variants = True
+        if session.has_variants:
+            raise refusal("asked for by code that runs as it is")
 
 
 def calls_by_name(cls: type) -> bool:
@@ -219,6 +232,7 @@ def watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
     """Guard every global and closure variable that `fn` names."""
     if isinstance(fn.__globals__, GuardedGlobals) or is_library_function(fn) or not _first_time(session, fn):
         return
+    _asked_for_none(session, fn.__code__)
     # The owner's item is guarded by identity; the code may still be replaced.
     session.check(node.named(fn).attr("__code__"), "is", fn.__code__)
     session.check(node.named(fn).attr("__defaults__"), "is", fn.__defaults__)

@@ -58,7 +58,6 @@ class StageTrace(Trace):
         #: The value of a variable in the call for which is traced, None where it is not known; likewise.
         self.now: Callable[[Var], Any] | None = None
         self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
-        self.two_types: str | None = None  # a name that is one of Python's numbers of one of two types there
         self.begun: frozenset[Var] = (
             frozenset()
         )  # of its carry: what begins as a number of Python's of another type

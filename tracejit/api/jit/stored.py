@@ -41,6 +41,7 @@ from tracejit.frontend.rewrite.blocks.chosen import known
 from tracejit.frontend.shadows import behind, classes, containers
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text.deferred import Text
+from tracejit.frontend.variants.node import Variant, numbers_of, of_numbers
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.sharing.references import row_of
 from tracejit.tracing import Box, box
@@ -210,6 +211,9 @@ class _Writer:
             return self.pieces(x, what)
         if cls is Text:
             return self.new(f"{self.const(x.recipe)}(iter(({self.listed(x.values, what)})))")
+        if cls is Variant:
+            given = self.listed(numbers_of(x), what)
+            return self.new(f"{self.const(of_numbers)}({self.const(x._tj_forms)}, ({given}))")
         if issubclass(cls, Columns):
             made, pieces = parts(x)
             arenas = "".join(f"{self.arrays.arena(a)}, " for a in x.tj_arenas if a is not None)

@@ -7,7 +7,7 @@ import operator
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, ove
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
 from tracejit.frontend.shadows.copied import derives
+from tracejit.frontend.variants.node import Variant, use
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.extents import of_dim
@@ -146,7 +147,7 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
             return control.structured.loops.scan(lambda c, v: (better(v, c), None), first, rest)[0]
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
         if kwargs or not need_select([taken(x) for x in xs]):
-            return builtin(*args, **kwargs)
+            return builtin(*args, **kwargs) if kwargs or not _of_types(xs) else _one_of(xs, beats)
         if any(map(is_array_of_none, xs)) and has_numbers():  # the result is one of the objects themselves
             return builtin(*args, **kwargs)
         best: Any = xs[0]  # type: ignore[misc]
@@ -185,6 +186,21 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
 
     extremum.__name__ = extremum.__qualname__ = name
     return extremum
+
+
+def _of_types(xs: Sequence[Any]) -> bool:
+    """Whether these are numbers of Python's of several types, some of which are traced."""
+    traced = any(type(x) is Variant or (type(x) is Box and isinstance(x.read(), Value)) for x in xs)
+    return traced and all(type(x) is Variant or (not is_unsure(x) and is_python(x)) for x in xs)
+
+
+def _one_of(xs: Sequence[Any], beats: str) -> Any:
+    """The first of the numbers `xs` that no other one `beats`."""
+    best = xs[0]
+    for x in xs[1:]:
+        wins = getattr(operator, beats)(x, best)
+        best = use.either(wins, x, best) if type(wins) in (Box, Variant) else x if wins else best
+    return best
 
 
 #: Name -> what traced code gets for the builtin.

@@ -36,6 +36,7 @@ from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text, known
 from tracejit.frontend.text.sinks import StandIn
+from tracejit.frontend.variants.node import Variant, use
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
 from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, lacks
@@ -90,6 +91,8 @@ def real_class(cls: Any) -> Any:
 
 
 def _type_of(x: Any) -> Any:
+    if type(x) is Variant:
+        return use.each(x, _type_of)
     if type(x) is Box:
         _ask_type(x)
         cls = class_of(x)
@@ -139,6 +142,8 @@ TracedType.__module__ = "builtins"
 
 def traced_isinstance(x: Any, cls: Any, /) -> bool:
     """`isinstance`."""
+    if type(x) is Variant:
+        return use.each(x, lambda v: traced_isinstance(v, cls))
     if isinstance(cls, tuple):
         return any(traced_isinstance(x, c) for c in cls)
     if isinstance(cls, _UNIONS):
@@ -172,6 +177,8 @@ def _followed(cls: Any, name: str) -> Any:
 
 def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
+    if type(x) is Variant:
+        return use.each(x, lambda v: traced_hasattr(v, name))
     stands = type(x) in (Box, Text, growing.Growing) or isinstance(x, (Columns, StandIn))
     stands = stands or hasattr(type(x), "tj_example")
     if type(x) is Box:
@@ -320,6 +327,8 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     not what the value has: the user's code is told of the value's and may not have the special ones."""
     if type(name) is Text:
         name = known(name, "the attribute of this name")
+    if type(x) is Variant:
+        return use.each(x, lambda v: traced_getattr(v, name, *default))
     if type(x) is not Box:
         if name == "__dict__" and classes.users_class(x) is not x:
             classes.refuse_names(x)

@@ -32,6 +32,7 @@ from tracejit.frontend.text.recipes import (
     mapped,
     named,
 )
+from tracejit.frontend.variants.node import Variant, use
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
 from tracejit.numpy.boxes.unsure import may_have_begun
@@ -53,6 +54,8 @@ def is_unknown(x: Any) -> bool:
 
 def str_(x: Any = "", *more: Any) -> Any:
     """`str`."""
+    if type(x) is Variant:
+        return use.each(x, str_)
     if more or type(x) in _CONSTANTS or type(x) is Box:
         return _shown(str, x, *more)
     if type(x) is Text:
@@ -69,6 +72,8 @@ def str_(x: Any = "", *more: Any) -> Any:
 
 def repr_(x: Any) -> Any:
     """`repr`."""
+    if type(x) is Variant:
+        return use.each(x, repr_)
     if type(x) is Text:
         return text_of(Made(repr, (x.recipe,)), x.values)
     if type(x) in _CONSTANTS or type(x) is Box:
@@ -83,6 +88,8 @@ def repr_(x: Any) -> Any:
 
 def format_(x: Any, spec: Any = "") -> Any:
     """`format`."""
+    if type(x) is Variant:
+        return use.each(x, lambda v: format_(v, spec))
     if type(x) in (Box, Text) or type(x) in _CONSTANTS:
         return x if type(x) is Text and spec == "" else _shown(format, x, spec)
     found = _special(x, "__format__")

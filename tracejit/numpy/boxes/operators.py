@@ -56,7 +56,7 @@ def _foreign(x: Box, y: Any) -> Any:
 
 _NUMBERS = (bool, int, float, complex)
 #: Where our own objects come from that have operators for traced values.
-_OURS = frozenset({"tracejit.frontend.text.deferred"})
+_OURS = frozenset({"tracejit.frontend.text.deferred", "tracejit.frontend.variants.node"})
 
 
 def _binary(name: str, ufunc: Ufunc) -> None:
@@ -69,6 +69,8 @@ def _binary(name: str, ufunc: Ufunc) -> None:
     def inplace(x: Box, y: Any) -> Any:
         y = y._tj_box if not x.scalar and is_subclassed(y) else y  # of which the elements are added
         if not _takes(x, y):
+            if not x.scalar and hasattr(cls := type(y), "tj_written"):
+                cls.tj_written(y)
             return _foreign(x, y)
         return forward(x, y) if x.scalar else update(x, ufunc, y)
 

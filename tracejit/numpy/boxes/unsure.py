@@ -72,15 +72,25 @@ def is_mixed(x: Any) -> bool:
         return False
 
 
-def unsure(raw: Any, python: Any, mixed: bool = False) -> Box:
+def is_alike(x: Any) -> bool:
+    """Whether `x` is a number of either kind whose Python number is known to be of the same type as NumPy's."""
+    if not is_unsure(x):
+        return False
+    try:
+        return _mixed.__get__(x) is False
+    except AttributeError:
+        return False
+
+
+def unsure(raw: Any, python: Any, mixed: bool | None = None) -> Box:
     """The number `raw`, which is Python's where the raw truth value `python` holds; `mixed`: one of another type, which
-    the program does not have."""
+    the program does not have (None: it may be)."""
     out = box(raw)
     if isinstance(python, Value) or python:
         out.python = python
         del out.weak
-        if mixed:
-            out.mixed = True
+        if mixed is not None:
+            out.mixed = mixed
     return out
 
 

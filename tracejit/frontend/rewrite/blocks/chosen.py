@@ -25,8 +25,10 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, get
 from tracejit.frontend.rewrite.blocks.containers import NONE, opened, spread
 from tracejit.frontend.rewrite.blocks.held import Held
 from tracejit.frontend.rewrite.blocks.identity import TRUE
+from tracejit.frontend.variants.node import check_result, sure
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.tracing import ONLY_LOCAL, current_trace
 
 #: Of a container that may be one of more than these it is not known which: each costs something at every branch.
@@ -98,6 +100,11 @@ class Choices:
             if path[:-1] in seen or sys.getrefcount(column[path]) > known:
                 seen.add(path)
         return column, seen
+
+    def sees(self, held: list[Any]) -> bool:
+        """Whether somebody else may see a container of the value in `held`. Nothing else of ours may refer to it."""
+        column, seen = self._seen(held, NONE)
+        return bool(seen) or any(map(self.options, column.values()))
 
     def is_seen(self, cell: Cell) -> bool:
         """Whether something else than the cell refers to the container in it, or to one in that, or these may be one
@@ -184,9 +191,13 @@ class Choices:
         pairs = {(a, b) for keys in at.values() for n, a in enumerate(keys) for b in keys[n + 1 :]}
         return sorted(pairs, key=lambda pair: (len(pair[0]), order[pair[0]], order[pair[1]]))
 
-    def leave(self, out: Any) -> None:
-        """The run has this result."""
+    def leave(self, out: Any) -> Any:
+        """The run has this result. Gives it, with numbers that are NumPy's or Python's as such."""
+        whole = type(out) is tuple and not self.options(out) and sys.getrefcount(out) <= ONLY_LOCAL + 2
+        out = tuple(map(sure, out)) if whole and any(map(is_unsure, out)) else sure(out)
         self.result = list({id(x): x for _, x in spread(out)}.values()) if self.found else []
+        check_result(out)
+        return out
 
     def stand_in(self, new: Any, x: Any) -> None:
         """Let `new` be what `x` is."""

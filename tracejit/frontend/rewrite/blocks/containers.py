@@ -18,6 +18,7 @@ import optree
 
 from tracejit import tree
 from tracejit.frontend.text.deferred import Text
+from tracejit.frontend.variants.node import Variant
 
 NONE: frozenset[int] = frozenset()
 
@@ -140,7 +141,7 @@ def _is_frozen(x: Any) -> bool:
 
 def _is_value(x: Any) -> bool:
     """Whether it is no container to Python."""
-    return x is None or type(x) is Text
+    return x is None or type(x) in (Text, Variant)
 
 
 def replaced(a: Any, b: Any) -> Iterator[int]:

@@ -22,7 +22,7 @@ from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Entry, Names, NotNative, Permuted, Spec, TypeChange, begun
-from tracejit.frontend.text.choices import among, common
+from tracejit.frontend.variants.carried import Options
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
@@ -61,7 +61,7 @@ class Stager:
         self.orders: dict[str, list[Any]] = {}  # in which the arrays of names lie in memory after a step
         self.lengths = Lengths()
         self.replaced = Replaced()
-        self.texts: dict[str, tuple[str, ...]] = {}  # the known strings of which names are one
+        self.options = Options()
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.slots = Slots()
         self.listed = Marks()
@@ -171,7 +171,7 @@ class Stager:
                 hidden = self.picked.cells.keys() | self.pythons.cells.keys()
                 own = {n: e.value for n, e in entries.items() if n not in hidden}
                 more = self.picked.leave(own, self.cells) | self.pythons.leave(own, self.cells)
-                after = {n: among(get(self.cells[n]), self.texts.get(n)) for n in self.keep}
+                after = {n: self.options.among(n, get(self.cells[n])) for n in self.keep}
                 self.numbers.refer(after, {n: e.form.kept for n, e in entries.items() if e.form is not None})
                 outs = [(s, s.value) for s in frame.changed_storages({k: v for k, (v, _) in inputs.items()})]
                 found, complete = self._compare(frame, entries, objects, after), False
@@ -200,8 +200,6 @@ class Stager:
                 return None
             if frame.late or found is None or not complete or not self._ranges_hold(found, ranges):
                 return None
-            if trace.two_types is not None:
-                raise NotNative(f"`{trace.two_types}` would be a number of one type or another")
             return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)
 
     def _range(self, key: Key, e: Entry, steps: int | None) -> tuple[int, int] | None:
@@ -219,7 +217,7 @@ class Stager:
         return held
 
     def _entry(self, name: str) -> Entry:
-        value = among(self.pythons.start(name, get(self.cells[name])), self.texts.get(name))
+        value = self.options.among(name, self.pythons.start(name, get(self.cells[name])))
         first = self.first.get(name)
         if first is None and (value is UNBOUND or (is_array(value) and name not in self.anew)):
             return Entry(value, None)
@@ -295,9 +293,8 @@ class Stager:
                 self.types.pop(name, None)
                 again = fresh = True
                 continue
-            options = common(e.value, x)
-            if options is not None and options != self.texts.get(name) and len(options) > 1:
-                self.texts[name] = options
+            if self.options.more(name, e.value, x, self.turns.mixes):
+                self.types.pop(name, None)
                 again = fresh = True
                 continue
             self.replaced.check_outside(name, e, x, frame, self.picked)

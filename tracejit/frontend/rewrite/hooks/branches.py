@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tracejit import control, ops
 from tracejit.control.regions.staging import Staged, convert
-from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
-from tracejit.frontend.active import in_loop
+from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError, refusals
 from tracejit.frontend.lists.marks import note_all
 from tracejit.frontend.rewrite.blocks import turned
-from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get, put
+from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Option, inverse
 from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.blocks.identity import TRUE, Arrays, Merger, Rows
-from tracejit.frontend.rewrite.blocks.lengths import Chosen
+from tracejit.frontend.rewrite.blocks.lengths import Chosen as Lengths
 from tracejit.frontend.rewrite.blocks.replaced import put_apart
-from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
+from tracejit.frontend.rewrite.blocks.state import Form, Frame
 from tracejit.frontend.rewrite.blocks.terms import Names, NotNative, Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if, is_programs
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.taken import native_or_taken
-from tracejit.frontend.rewrite.names import NAMES
 from tracejit.frontend.text.choices import Choice, can_choose
 from tracejit.frontend.text.deferred import plain_exception
+from tracejit.frontend.variants.merged import VALUE, Branch, Chosen, Merged, in_code, variant_of
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
-from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
-from tracejit.numpy.boxes.sharing.either import listed_as
-from tracejit.numpy.boxes.unsure import unsure
-from tracejit.records import record
-from tracejit.tracing import STATE, Storage, bind, current_trace, new_trace, use_trace
+from tracejit.tracing import bind, current_trace, new_trace, use_trace
 
 Block = Callable[..., Any]
 MAX_STAGINGS = 12  # of both branches, until it is known what they change
-#: How messages call the value of a conditional expression, or of `return`.
-VALUE = "the value"
+Made = Merged | Choice | Chosen
 
 
 def if_(test: Any, then: Block | None, other: Block | None, spec: tuple[Any, ...]) -> None:
@@ -69,32 +62,16 @@ def run_if(test: Any, then: Block | None, other: Block | None, s: Spec, block: A
         decide(session, block, s, "native branch")
 
 
-def ifexp(test: Any, then: Block, other: Block) -> Any:
+def ifexp(test: Any, then: Block, other: Block, where: str | None = None) -> Any:
     """`then() if test else other()`."""
     test = asked(test) if capturing() is not None else test
     known = truth(test) if capturing() is not None else bool(test)
     if known is not None:
         return then() if known else other()
-    where = place(then, then.__code__.co_firstlineno)
+    where = where or place(then, then.__code__.co_firstlineno)
     cells = cells_of(then, other)
     choice = _Choice(raw_truth(test), (then, other), cells, (), "conditional expression", where)
     return native_or_taken(choice, then, other)
-
-
-@record()
-class _Branch:
-    """A staged branch: what it made of names and storages, its value, or the exception that it raises."""
-
-    trace: StageTrace
-    names: dict[str, Any]
-    storages: dict[int, tuple[Storage, Any]]
-    forms: dict[str, Form]  # of names and of the value, as they are at the branch's end
-    arrays: Arrays  # which arrays these are
-    value: Any = None
-    raised: Exception | None = None
-    places: dict[str, Cell] = field(default_factory=dict)  # in containers and objects, that it changed
-    late: bool = False  # it has to be staged again
-    listed: Sequence[Any] = ()  # arrays that it has put into lists, as frames have them
 
 
 class _Choice:
@@ -118,7 +95,7 @@ class _Choice:
         self.kind = kind
         self.where = where
         self.is_native = True
-        self.lengths, self.numbers, self.turns = Chosen(), Names(), turned.Turns()
+        self.lengths, self.numbers, self.turns = Lengths(), Names(), turned.Turns()
         self.kept: dict[str, frozenset[int]] = {}  # containers that names have in both branches
         self.chosen: list[tuple[Any, list[Option]]] = []  # containers, and what they may be
 
@@ -165,7 +142,7 @@ class _Choice:
         except NotNative as e:
             raise BranchLeavesError(problem=e.reason, where=self.where) from None
 
-    def _stage(self, block: Block | None) -> _Branch:
+    def _stage(self, block: Block | None) -> Branch:
         trace = StageTrace(current_trace(), "branch", eager_constants=True)
         frame = Frame(trace, self.cells)
         value, raised, choices = None, None, capturing().choices
@@ -198,7 +175,7 @@ class _Choice:
                 self._refuse_changes(frame)
         places = frame.places if raised is None else {}
         listed = frame.listed_outside()
-        return _Branch(trace, names, storages, forms, arrays, value, raised, places, frame.late, listed)
+        return Branch(trace, names, storages, forms, arrays, value, raised, places, frame.late, listed)
 
     def _ask_for_buffers(self, frame: Frame) -> None:
         """Raise Turned for a list of which the branch changes the length."""
@@ -222,11 +199,11 @@ class _Choice:
 
     # -- both branches as one equation
 
-    def _merge(self, then: _Branch, other: _Branch) -> Any:
+    def _merge(self, then: Branch, other: Branch) -> Any:
         if problem := put_apart(self.keep, (then.names, other.names), self.cells, self.kept):
             raise BranchLeavesError(problem=problem, where=self.where)
         merger = Merger(self.pred, (then.arrays, other.arrays), rows := Rows())
-        parts: list[tuple[str, _Merged | Choice]] = []
+        parts: list[tuple[str, Made]] = []
         for name in self.keep:
             a, b = then.names[name], other.names[name]
             if (a is UNBOUND) != (b is UNBOUND) and get(self.cells[name]) is not UNBOUND:
@@ -256,11 +233,15 @@ class _Choice:
         then.value = other.value = None
         return self._one(value.rebuilt(), value, both, made)
 
-    def _one(
-        self, x: Any, m: _Merged | Choice, both: list[list[Any]], made: dict[tuple[int, int], Any]
-    ) -> Any:
+    def _one(self, x: Any, m: Made, both: list[list[Any]], made: dict[tuple[int, int], Any]) -> Any:
         """`x`, made of what a name is after the branches, in a list each; names that are the same after both branches
         are one container."""
+        if isinstance(m, Chosen):
+            mine = (
+                held for held, block in zip(both, self.blocks, strict=True) if not in_code(block, held[0])
+            )
+            x._tj_seen = m.is_seen or any(map(capturing().choices.sees, mine))
+            return x
         if isinstance(m, Choice) or m.form.tree.is_leaf():
             return x
         key = id(both[0][0]), id(both[1][0])
@@ -280,14 +261,26 @@ class _Choice:
             leave_if(bad, f"the name `{name}`, which one branch leaves unbound")
 
     def _merged(
-        self, name: str, values: tuple[Any, Any], branches: tuple[_Branch, _Branch], merger: Merger
-    ) -> _Merged | Choice:
+        self, name: str, values: tuple[Any, Any], branches: tuple[Branch, Branch], merger: Merger
+    ) -> Made:
         """What a name will be, or the value."""
-        if can_choose(*values):
-            return Choice(self.pred, values, merger.rows.add, lambda n: use_trace(branches[n].trace))
-        return _Merged(name, branches, self, merger)
 
-    def _bind(self, branches: tuple[_Branch, _Branch], rows: list[tuple[Any, Any, np.dtype]]) -> list[Any]:
+        def within(n: int) -> Any:
+            return use_trace(branches[n].trace)
+
+        if can_choose(*values):
+            return Choice(self.pred, values, merger.rows.add, within)
+        try:
+            with refusals.attempt(VariableTypeError):
+                return Merged(name, branches, self, merger)
+        except VariableTypeError as e:
+            variant = variant_of(values, merger.rows.add, within)
+            if variant is None:
+                refusals.add(e)
+                raise
+            return variant
+
+    def _bind(self, branches: tuple[Branch, Branch], rows: list[tuple[Any, Any, np.dtype]]) -> list[Any]:
         """The chosen one of each row (if the condition holds, otherwise, dtype)."""
         staged = []
         for n, branch in enumerate(branches):
@@ -304,97 +297,3 @@ class _Choice:
             if type(x) is Var and not x.aval.shape and x.aval.dtype.kind in "iu" and None not in known:
                 x.bounds = ops.identities.select_bounds((None, *known))
         return outs
-
-
-class _Merged:
-    """A name that two branches give values: the leaves of both, of one type."""
-
-    def __init__(self, name: str, branches: tuple[_Branch, _Branch], choice: _Choice, merger: Merger) -> None:
-        self.name, self.choice, self.merger = name, choice, merger
-        self.types = a, b = tuple(branch.forms.get(name) for branch in branches)
-        form = a or b
-        assert form is not None
-        if not form.same(b or form):
-            raise self._refusal()
-        self.form = form
-        self.leaves: list[Callable[[], Any]] = []
-        for x, y in zip(form.dynamic, (b or form).dynamic, strict=True):
-            self._leaf(x, y, a is None, b is None)
-
-    def _leaf(self, x: Leaf, y: Leaf, no_a: bool, no_b: bool) -> None:
-        p, q = aval_of(x.raw), aval_of(y.raw)
-        common = (p.dtype, x.weak and y.weak) if p.dtype == q.dtype else self._mixed(x, y)
-        given = None if no_a or no_b else self._of_one_shape(x, y)
-        if common is None or (given is None and (p.shape != q.shape or not p.is_static)):
-            raise self._refusal()
-        dtype, weak = common
-        same = None if no_a or no_b else self.merger.same(x, y)
-        if same is not None:
-            self.leaves.append(lambda: same)
-            return
-        python = None
-        kinds = [leaf.weak if leaf.python is None else leaf.python for leaf in (x, y)]
-        unknown = x.python is not None or y.python is not None
-        if (unknown or x.weak != y.weak) and x.scalar and y.scalar:
-            weak = False
-            first, second = (np.bool_(k) if isinstance(k, bool) else k for k in kinds)
-            python = self.merger.rows.add(first, second, np.dtype(bool))
-            loop = in_loop()
-            if loop is not None:
-                loop.mixed = True
-        x.listed = listed_as(x.listed, y.listed)
-        a, b = zeros_like(x.raw) if no_a else x.raw, zeros_like(y.raw) if no_b else y.raw
-        a, b, cut = given or (a, b, None)
-        value = self.merger.rows.add(a, b, dtype)
-        owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype, cut is None)
-        if python is not None:
-            self.leaves.append(lambda: unsure(value(), python(), p.dtype != q.dtype))
-            return
-        if not no_b and x.order != y.order:
-            x.order = self._order(x, y)
-        self.leaves.append(lambda: x.rebuilt(cut(value()) if cut else value(), weak, owners()))
-
-    def _of_one_shape(self, x: Leaf, y: Leaf) -> tuple[Any, Any, Callable[[Any], Any] | None] | None:
-        """The raw values of two leaves, those of other lengths in memory for the longer one, and what cuts the one that
-        is chosen to its length; None if they have no shape in common, or arguments decide which it is."""
-        if extents.are_one(aval_of(x.raw).shape, aval_of(y.raw).shape):
-            return x.raw, y.raw, None
-        if x.scalar or y.scalar or extents.decided_outside((self.choice.pred,)):
-            return None
-        return self.choice.lengths.of(
-            (x.raw, y.raw), [b.trace for b in self.merger.branches], self.merger.rows
-        )
-
-    def _order(self, x: Leaf, y: Leaf) -> Any:
-        """The order in memory of one of two arrays, if a branch has made it. Raises VariableTypeError if unknown."""
-        here = current_trace().level
-        new = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.trace.level > here]
-        known = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.origin is not None]
-        if len(new) == 2 or (new and not known):
-            raise self._refusal()
-        return new[0].order if new else x.order
-
-    def _mixed(self, x: Leaf, y: Leaf) -> Any:
-        """The (dtype, weak) of a number that is of two types: in the step of a loop the wider one, which the loop looks
-        after (`Result.check_turned`, `two_types`), and in functions that Numba compiled, whose names have one type."""
-        loop = in_loop()
-        if loop is None and STATE.numbers is None and not NAMES.one_type:
-            return None
-        p, q = aval_of(x.raw).dtype, aval_of(y.raw).dtype
-        if loop is not None and self.name == VALUE and x.weak and y.weak:
-            return None  # nobody would look after the type of Python's number that this is
-        common = promoted(p, x.weak, q, y.weak) or promoted(q, y.weak, p, x.weak)
-        if loop is not None:
-            loop.mixed |= common is not None
-            if x.weak and y.weak and not NAMES.one_type and STATE.numbers is None:
-                loop.two_types = self.name
-        return common
-
-    def _refusal(self) -> VariableTypeError:
-        a, b = (NOTHING if form is None else form.describe() for form in self.types)
-        name = "the returned value" if self.name.startswith("_tj_value") else f"`{self.name}`"
-        return VariableTypeError(kind=self.choice.kind, name=name, a=a, b=b, where=self.choice.where)
-
-    def rebuilt(self) -> Any:
-        """The chosen value, once the program has chosen."""
-        return self.form.rebuilt(leaf() for leaf in self.leaves)

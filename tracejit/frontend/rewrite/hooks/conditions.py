@@ -18,6 +18,8 @@ from tracejit.frontend.rewrite.hooks.branches import ifexp, run_if
 from tracejit.frontend.rewrite.hooks.calls import contains
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.source.matches import is_singleton
+from tracejit.frontend.variants import uses
+from tracejit.frontend.variants.node import Variant
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
 from tracejit.numpy.boxes.numbers import is_python
@@ -102,7 +104,11 @@ def is_(x: Any, y: Any, negated: bool) -> Any:
     """`x is y`, or `x is not y`. A traced Python boolean may be `True` or `False` themselves."""
     if capturing() is None:
         return x is not y if negated else x is y
-    if type(y) is bool:
+    if type(x) is Variant or type(y) is Variant:
+        found = x is y or uses.is_one(x, y, lambda a, b: is_(a, b, False))
+    elif x is None or y is None:
+        found = x is y
+    elif type(y) is bool:
         found = is_singleton(x, y)
     elif type(x) is bool:
         found = is_singleton(y, x)

@@ -29,6 +29,7 @@ from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton, matched
 from tracejit.frontend.shadows.kinds import callee
 from tracejit.frontend.shadows.kinds import traced_isinstance as is_instance
+from tracejit.frontend.variants import uses as _  # noqa: F401 - what may be done with variants
 
 __all__ = [
     "added",

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit.frontend.rewrite.source.names import walk
+from tracejit.frontend.rewrite.source.tests import may_be_none
 
 VALUE = "_tj_value"
 RETURNED = "_tj_returned"
@@ -125,7 +126,7 @@ def is_static(test: ast.expr) -> bool:
         if all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
             sides = (test.left, *test.comparators)
             fixed = any(isinstance(x, ast.Constant) and not isinstance(x.value, bool) for x in sides)
-            return len(test.ops) == 1 and fixed
+            return len(test.ops) == 1 and fixed and not may_be_none(test)
         return any(
             isinstance(x, ast.Constant) and isinstance(x.value, str) for x in (test.left, *test.comparators)
         )

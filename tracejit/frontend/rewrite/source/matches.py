@@ -26,6 +26,7 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.source.escapes import at
 from tracejit.frontend.rewrite.source.names import copied, walk
 from tracejit.frontend.shadows.growing import Growing
+from tracejit.frontend.variants.node import Variant, use
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, box
 
@@ -47,6 +48,8 @@ def is_sequence(x: Any, size: int, more: bool) -> bool:
 
 def is_singleton(x: Any, value: Any) -> Any:
     """`case True` and `case False`: the object itself, for which a traced Python boolean stands."""
+    if type(x) is Variant:
+        return use.each(x, lambda v: is_singleton(v, value))
     if type(x) is Box and x.weak and x.aval.dtype.kind == "b" and value is not None:
         return x if value else box(TABLE["logical_not"](x).read(), weak=True)
     return x is value
@@ -61,6 +64,8 @@ def matched(x: Any, parts: bool) -> Any:
         raise UnfollowedError(
             what="a list, dict or set in a `match` statement", reason="its length is traced"
         )
+    if any(type(leaf) is Variant for leaf in tree.leaves(x, is_leaf=lambda v: type(v) is Variant)):
+        raise UnfollowedError(what="a value in a `match` statement", reason="its type depends on conditions")
     for leaf in tree.leaves(x) if parts else [x]:
         if type(leaf) is Box and (leaf.scalar or leaf.weak):
             reason = "a pattern asks for its class"

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+#: What assigns a name.
+_ASSIGNING = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 #: Kinds of nodes that have a condition.
 _HOLDERS = (ast.If, ast.While, ast.IfExp, ast.Assert)
 
@@ -39,3 +41,30 @@ def name_of(e: ast.BoolOp) -> str:
     if getattr(e, "tj_is_test", False):
         return "all_" if both else "any_"
     return "and_" if both else "or_"
+
+
+def note_none(node: Any) -> None:
+    """Marks the comparisons with `None` of names to which the function assigns `None`, and so probably something else,
+    too: which it is may depend on conditions (`may_be_none`)."""
+    found: set[str] = set()
+    for n in ast.walk(node):
+        if isinstance(n, _ASSIGNING) and n.value is not None:
+            targets = n.targets if isinstance(n, ast.Assign) else [n.target]
+            for target in targets:
+                both = isinstance(target, ast.Tuple) and isinstance(n.value, ast.Tuple)
+                pairs = zip(target.elts, n.value.elts, strict=False) if both else [(target, n.value)]  # type: ignore[attr-defined]
+                found |= {t.id for t, v in pairs if isinstance(t, ast.Name) and is_none(v)}
+    if found:
+        for n in ast.walk(node):
+            if isinstance(n, ast.Compare) and isinstance(n.left, ast.Name) and n.left.id in found:
+                n.tj_may_be_none = True  # type: ignore[attr-defined]
+
+
+def may_be_none(e: ast.Compare) -> bool:
+    """Whether a comparison with `None` may depend on conditions."""
+    return getattr(e, "tj_may_be_none", False)
+
+
+def is_none(e: ast.expr) -> bool:
+    """Whether it is the constant `None`."""
+    return isinstance(e, ast.Constant) and e.value is None

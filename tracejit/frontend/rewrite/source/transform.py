@@ -32,7 +32,7 @@ from tracejit.frontend.rewrite.source.names import (
     walk,
 )
 from tracejit.frontend.rewrite.source.targets import is_plain, sees_later, taking
-from tracejit.frontend.rewrite.source.tests import marked, name_of
+from tracejit.frontend.rewrite.source.tests import marked, name_of, note_none
 from tracejit.frontend.rewrite.source.texts import hook
 
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
@@ -101,6 +101,7 @@ class _Function(Keys):
         self.plan: Plan
 
     def rewrite(self) -> None:
+        note_none(self.node)
         if isinstance(self.node, ast.Lambda):
             self.node.body = self.visit(marked(self.node.body))
             return
@@ -263,7 +264,7 @@ class _Function(Keys):
             self.changes += 1
             negated = at(_constant(isinstance(e.ops[0], ast.NotIn)), e)
             return at(hook("in_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
-        if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)) and not _is_none(e.comparators[0]):
+        if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)):
             self.changes += 1
             negated = at(_constant(isinstance(e.ops[0], ast.IsNot)), e)
             return at(hook("is_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
@@ -387,11 +388,6 @@ def _thunk(body: ast.expr) -> ast.Lambda:
 
 def _constant(value: Any) -> ast.Constant:
     return ast.Constant(value)
-
-
-def _is_none(e: ast.expr) -> bool:
-    """`None`, which no traced value is."""
-    return isinstance(e, ast.Constant) and e.value is None
 
 
 def _must_stay(*operands: ast.expr) -> bool:

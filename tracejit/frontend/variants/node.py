@@ -1,0 +1,321 @@
+"""`Variant`: a value of one of several forms, as traced code holds it.
+
+    best = None
+    for k in range(n):
+        if x[k] > top:
+            best = k, x[k]         # None, or a pair of an int and a float
+
+It has the number of the form, and the numbers that each of the forms is made of. It is a node of pytrees whose leaves
+are these, so that loops, branches and results take it as they take a tuple; where they are real, the node is the real
+value. What else is done with it is done with each of the forms, in branches (`uses.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.errors import UnfollowedError
+from tracejit.frontend import active
+from tracejit.frontend.text.deferred import Text, at_index
+from tracejit.ir.avals import aval_of
+from tracejit.numpy.boxes.unsure import is_alike, is_unsure, may_have_begun, taken, unsure
+from tracejit.tracing import Box, box, to_raw
+
+#: A value has no more forms than these.
+MOST = 6
+_NUMBERS = (bool, int, float, complex)
+_CONSTANTS = (type(None), str, bytes)
+#: Classes whose objects have forms: what `type(x)` may be.
+_CLASSES = frozenset(
+    {*_NUMBERS, type(None), str, bytes, tuple, np.float64, np.int64, np.bool_, np.complex128}
+)
+_REAL = (np.ndarray, np.generic, *_NUMBERS)
+
+
+class Constant(NamedTuple):
+    """A known value that is no number, with its class."""
+
+    kind: type
+    value: Any
+
+
+class Number(NamedTuple):
+    """A number: of Python's, or one of NumPy's."""
+
+    dtype: np.dtype
+    weak: bool
+
+
+class Unsure(NamedTuple):
+    """A number that is NumPy's or Python's: it, and whether it is Python's (`numpy.boxes.unsure`)."""
+
+    of: tuple[Number, Number]
+
+
+class Written(NamedTuple):
+    """Text of traced values, which the recipe takes."""
+
+    recipe: Any
+    of: tuple[Number, ...]
+
+
+class Parts(NamedTuple):
+    """A tuple of these."""
+
+    of: tuple[Any, ...]
+
+
+#: One of the forms of a value.
+Form = Constant | Number | Unsure | Written | Parts
+
+
+class Variant:
+    """A value of the form of `forms` that `index` says, made of its part of `numbers`. `is_seen`: it may be a tuple
+    that is somewhere else, too."""
+
+    __slots__ = ("__weakref__", "_tj_forms", "_tj_index", "_tj_numbers", "_tj_seen")
+
+    def __init__(
+        self, forms: tuple[Form, ...], index: Any, numbers: Sequence[Any], is_seen: bool = False
+    ) -> None:
+        self._tj_forms, self._tj_seen = forms, is_seen
+        self._tj_index = index
+        self._tj_numbers = tuple(numbers)
+        session = active.session()
+        if session is not None:
+            session.has_texts = session.has_variants = True  # what Python says of it may be caught
+
+    def __copy__(self) -> Variant:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Variant:
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[:4] != "_tj_":
+            raise refusal("an attribute of it")
+        object.__setattr__(self, name, value)
+
+    def __hash__(self) -> int:
+        raise refusal("a key or an item of a set")
+
+    def tj_written(self) -> None:
+        """It is to be written into an array."""
+        raise refusal("as what is written into an array")
+
+    def tj_example(self) -> Any:
+        """The value, for those who ask for its class."""
+        raise refusal("its class")
+
+
+class _Use:
+    """How something is done with each form; `uses.py` says it."""
+
+    each: Callable[[Variant, Callable[[Any], Any]], Any]
+    #: `either(test, a, b)`: `a if test else b`, of a traced truth value.
+    either: Callable[[Any, Any, Any], Any]
+
+
+use = _Use()
+
+
+def refusal(what: str) -> UnfollowedError:
+    """The error for a use of a variant that there is not."""
+    reason = "which of several types it has depends on conditions"
+    return UnfollowedError(what=f"a value ({what})", reason=reason)
+
+
+def form_of(x: Any) -> tuple[Form, list[Any]] | None:
+    """The form of a value that is no variant, and its numbers; None for other things than numbers, constants, and
+    tuples of such."""
+    numbers: list[Any] = []
+    form = _form(x, numbers)
+    return None if form is None else (form, numbers)
+
+
+def _form(x: Any, numbers: list[Any]) -> Form | None:
+    cls = type(x)
+    if cls is tuple:
+        parts = tuple(_form(v, numbers) for v in x)
+        # one that is a tuple itself would be taken out of it as another one
+        return None if any(p is None or isinstance(p, Parts) for p in parts) else Parts(parts)
+    if cls is Text:
+        given = [_form(v, numbers) for v in x.values]
+        found = [n for n in given if isinstance(n, Number)]
+        return Written(x.recipe, tuple(found)) if len(found) == len(given) else None
+    if cls in _CONSTANTS or (cls is type and x in _CLASSES):
+        return Constant(cls, x)
+    if is_alike(x) and not x.aval.shape and x.aval.dtype.kind in "biufc":
+        numbers += [taken(x).read(), x.python]
+        return Unsure((Number(x.aval.dtype, False), Number(np.dtype(bool), True)))
+    if cls is Box:
+        if x.aval.shape or is_unsure(x) or not (x.scalar or x.weak is True) or may_have_begun(x):
+            return None
+        weak = bool(x.weak)
+    elif cls in _NUMBERS or isinstance(x, np.generic):
+        weak = cls in _NUMBERS
+    else:
+        return None
+    try:
+        raw = to_raw(x)
+    except (TypeError, OverflowError):  # no number, or one of more than 64 bits
+        return None
+    dtype = aval_of(raw).dtype
+    if dtype.kind not in "biufc":
+        return None
+    numbers.append(raw)
+    return Number(dtype, weak)
+
+
+def forms_of(x: Any) -> tuple[Form, ...] | None:
+    """The forms that a value may have; None if it can't be a variant."""
+    session = active.session()
+    if session is None or session.no_variants:
+        return None
+    if type(x) is Variant:
+        return x._tj_forms
+    found = form_of(x)
+    return None if found is None else (found[0],)
+
+
+def joined(a: tuple[Form, ...] | None, b: tuple[Form, ...] | None) -> tuple[Form, ...] | None:
+    """The forms of both; None if there are too many, or of something else."""
+    if a is None or b is None:
+        return None
+    found = tuple(dict.fromkeys((*a, *b)))
+    return found if len(found) <= MOST else None
+
+
+def slots(form: Form) -> Iterator[Number]:
+    """The numbers of a form."""
+    if isinstance(form, Number):
+        yield form
+    elif not isinstance(form, Constant):
+        for part in form.of:
+            yield from slots(part)
+
+
+def all_slots(forms: Iterable[Form]) -> list[Number]:
+    """The numbers of all forms, in their order."""
+    return [n for form in forms for n in slots(form)]
+
+
+def rows(x: Any, forms: tuple[Form, ...]) -> list[Any]:
+    """The raw number of the form of `x` among `forms`, and the raw numbers of all of these; zeros for what it does not
+    have."""
+    if type(x) is Variant:
+        index, mine = x._tj_index.read() if type(x._tj_index) is Box else x._tj_index, x._tj_forms
+        given = iter([v.read() if type(v) is Box else to_raw(v) for v in x._tj_numbers])
+        index = _renumbered(index, [forms.index(f) for f in mine])
+        held = {f: [next(given) for _ in slots(f)] for f in mine}
+    else:
+        found = form_of(x)
+        assert found is not None
+        index, held = np.int64(forms.index(found[0])), {found[0]: found[1]}
+    return [index, *(r for f in forms for r in held.get(f) or [n.dtype.type(0) for n in slots(f)])]
+
+
+def _renumbered(index: Any, places: list[int]) -> Any:
+    """The raw number `places[index]`."""
+    from_here = list(range(len(places)))
+    if places == from_here:
+        return index
+    return at_index(index, [np.int64(p) for p in places])
+
+
+def of_rows(forms: tuple[Form, ...], raws: Sequence[Any], is_seen: bool) -> Variant:
+    """The variant of these raw numbers."""
+    index, *numbers = raws
+    boxes = [_boxed(n, r) for n, r in zip(all_slots(forms), numbers, strict=True)]
+    return Variant(forms, box(index, weak=True), boxes, is_seen)
+
+
+def _boxed(n: Number, raw: Any) -> Box:
+    out = box(raw, weak=n.weak)
+    out.scalar = not n.weak
+    return out
+
+
+def option(x: Variant, n: int) -> Any:
+    """The value if it has the form number `n`."""
+    before = len(all_slots(x._tj_forms[:n]))
+    return _built(x._tj_forms[n], iter(x._tj_numbers[before:]))
+
+
+def _built(form: Form, numbers: Iterator[Any]) -> Any:
+    if isinstance(form, Parts):
+        return tuple([_built(part, numbers) for part in form.of])
+    if isinstance(form, Unsure):
+        value, python = next(numbers), next(numbers)
+        return (
+            unsure(value.read(), python.read()) if type(value) is Box else value.item() if python else value
+        )
+    if isinstance(form, Written):
+        values = [next(numbers) for _ in form.of]
+        return Text(form.recipe, values) if any(type(v) is Box for v in values) else form.recipe(iter(values))
+    return form.value if isinstance(form, Constant) else next(numbers)
+
+
+def sure(x: Any) -> Any:
+    """A number that is NumPy's or Python's as a variant, which a result may have; other things as they are."""
+    found = form_of(x) if is_unsure(x) else None
+    return x if found is None else of_rows((found[0],), [np.int64(0), *found[1]], False)
+
+
+def has_tuples(x: Any) -> bool:
+    """Whether it may be a tuple with something in it, of which somebody may ask which one it is."""
+    return type(x) is Variant and any(isinstance(f, Parts) and f.of for f in x._tj_forms)
+
+
+def _variants(x: Any) -> list[Variant]:
+    """Those in a value that may be tuples."""
+    session = active.session()
+    if session is None or not session.has_variants:
+        return []
+    try:
+        return [v for v in tree.leaves(x, is_leaf=lambda v: type(v) is Variant) if has_tuples(v)]
+    except RecursionError as e:
+        raise refusal("beside a container that holds itself") from e
+
+
+def check_result(out: Any) -> None:
+    """Raises UnfollowedError where it could be seen which tuple a variant in a result is."""
+    found = _variants(out)
+    if len(found) > 1 or (found and found[0] is not out and found[0]._tj_seen):
+        raise refusal("a tuple that may be in two places of the result")
+
+
+def check_change(value: Any) -> None:
+    """The same of what a run leaves somewhere of outside."""
+    if _variants(value):
+        raise refusal("a tuple that is put somewhere outside")
+
+
+def numbers_of(x: Variant) -> tuple[Any, ...]:
+    """What `of_numbers` makes the value of."""
+    return (x._tj_index, *x._tj_numbers)
+
+
+def of_numbers(forms: tuple[Form, ...], numbers: Sequence[Any]) -> Any:
+    """The value of these real numbers."""
+    return option(Variant(forms, numbers[0], numbers[1:]), int(numbers[0]))
+
+
+def _rebuilt(aux: tuple[tuple[Form, ...], bool], leaves: Iterable[Any]) -> Any:
+    """The variant of other numbers, the real value where they are real."""
+    forms, is_seen = aux
+    index, *numbers = leaves
+    values = (index, *numbers)
+    if any(x.aval.shape if type(x) is Box else isinstance(x, _REAL) and np.ndim(x) for x in values):
+        raise refusal("one for each of several lanes")
+    made = Variant(forms, index, numbers, is_seen)
+    if not all(isinstance(x, _REAL) for x in values):
+        return made  # traced, or a tree of something else
+    return option(made, int(index))
+
+
+tree.register(Variant, lambda x: (numbers_of(x), (x._tj_forms, x._tj_seen)), _rebuilt)

@@ -1,0 +1,187 @@
+"""What may be done with a variant: the same as with each of its forms, in branches on which one it is.
+
+A form with which Python can't do it (`None + 1`) is left to Python: the program checks that the value is none of these.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import TracejitError, user_location
+from tracejit.errors.refusals import attempt
+from tracejit.frontend.rewrite.hooks.branches import ifexp
+from tracejit.frontend.rewrite.hooks.predicates import raw_truth
+from tracejit.frontend.variants import node
+from tracejit.frontend.variants.node import Variant, option, refusal
+from tracejit.interpreters.stage import StageTrace
+from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.tracing import Box, box, current_trace, new_trace
+
+Function = Callable[[Any], Any]
+
+
+def each(x: Variant, fn: Function) -> Any:
+    """`fn` of the form that `x` has, a function that changes nothing."""
+    index, where = x._tj_index.read(), user_location()
+    able, wrong = _able(x, fn)
+    for n in wrong:
+        leave_if(_is(index, n), "a value of a type with which Python can't do this")
+    out = _of_one(x, fn, able, index, where)
+    if type(out) is tuple and out:
+        raise refusal("a tuple made of it")
+    return out
+
+
+def _of_one(x: Variant, fn: Function, able: list[int], index: Any, where: str | None) -> Any:
+    """`fn` of the form that `x` has, which is one of the numbers `able`."""
+    if len(able) == 1:
+        return fn(option(x, able[0]))
+    first, *rest = able
+    test = box(_is(index, first), weak=True)
+    return ifexp(test, lambda: fn(option(x, first)), lambda: _of_one(x, fn, rest, index, where), where)
+
+
+def _is(index: Any, n: int) -> Any:
+    return ops.compare.eq(index, np.int64(n))
+
+
+def _able(x: Variant, fn: Function) -> tuple[list[int], list[int]]:
+    """The numbers of the forms that Python can do this with, and those of the others. Raises what Python raises where
+    there are only these."""
+    able: list[int] = []
+    wrong: list[int] = []
+    for n in range(len(x._tj_forms)):
+        try:
+            with attempt(Exception), new_trace(StageTrace(current_trace(), "branch", eager_constants=True)):
+                fn(option(x, n))
+            able.append(n)
+        except TracejitError:
+            able.append(n)  # which says so when it is done
+        except (TypeError, AttributeError, LookupError, ValueError):
+            wrong.append(n)
+    if not able:
+        raise refusal("none of its types can do this")
+    return able, wrong
+
+
+node.use.each = each
+node.use.either = lambda test, a, b: ifexp(test, lambda: a, lambda: b, user_location())
+
+
+def is_one(x: Any, y: Any, is_: Callable[[Any, Any], Any]) -> Any:
+    """Whether `x is y`, one of which is a variant."""
+    x, y = (x, y) if type(x) is Variant else (y, x)
+    if type(y) is Variant or (type(y) is tuple and y and node.has_tuples(x)):
+        raise refusal("whether it is another one")
+    return each(x, lambda v: is_(v, y))
+
+
+def _converted(x: Variant, fn: Function, what: str) -> Any:
+    """The same for Python, which takes no traced value there."""
+    bools = any(isinstance(f, node.Number) and f.dtype.kind == "b" for f in x._tj_forms)
+    if fn is operator.index and bools:  # NumPy asks for integers by it, and takes no truth values
+        raise refusal(what)
+    out = each(x, fn)
+    if type(out) is Variant:
+        raise refusal(what)
+    return fn(out)
+
+
+def _items(x: Variant) -> Iterator[Any]:
+    """The items of a variant all of whose forms that have items have as many."""
+    sizes = {len(f.of) for f in x._tj_forms if isinstance(f, node.Parts)}
+    others = [f for f in x._tj_forms if not isinstance(f, node.Parts)]
+    if len(sizes) != 1 or any(isinstance(f, node.Constant) and f.kind in (str, bytes) for f in others):
+        raise refusal("its items")
+    (size,) = sizes
+    return iter([each(x, lambda v, k=k: v[k]) for k in range(size)] if size else [])
+
+
+def _text(x: Variant, fn: Function) -> str:
+    out = each(x, fn)
+    if type(out) is not str:
+        raise refusal("its text")
+    return out
+
+
+def _asked(self: Variant) -> Any:
+    """Whether it is true, which may be traced (`predicates.asked`)."""
+    return each(self, lambda v: box(raw_truth(v), weak=True) if type(v) is Box else bool(v))
+
+
+_BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "lshift",
+    "rshift",
+    "and_",
+    "or_",
+    "xor",
+    "matmul",
+)
+_COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
+_UNARY = ("neg", "pos", "abs", "invert")
+_TAKEN: dict[str, Function] = {"int": int, "float": float, "complex": complex, "index": operator.index}
+
+
+def _attach() -> None:
+    made: dict[str, Any] = {}
+    for name in (*_BINARY, *_COMPARED):
+        do, short = getattr(operator, name), name.rstrip("_")
+        made[short] = lambda self, other, do=do: each(self, lambda v: do(v, other))
+        if name in _BINARY:
+            made["r" + short] = lambda self, other, do=do: each(self, lambda v: do(other, v))
+    made["divmod"] = made["rdivmod"] = lambda self, other: _refuse("`divmod` of it")
+    for name in _UNARY:
+        do = getattr(operator, name)
+        made[name] = lambda self, do=do: each(self, do)
+    for name, do in _TAKEN.items():
+        made[name] = lambda self, do=do: _converted(self, do, "as a number of Python's")
+    made["bool"] = lambda self: bool(_asked(self))
+    made["bool"].followed = _asked
+    made["getitem"] = lambda self, key: each(self, lambda v: v[key])
+    made["contains"] = lambda self, item: each(self, lambda v: operator.contains(v, item))
+    made["len"] = lambda self: operator.index(each(self, len))
+    made["iter"] = _items
+    made["round"] = lambda self, *digits: each(self, lambda v: round(v, *digits))
+    made["call"] = lambda self, *_, **__: _refuse("a call of it")
+    made["str"] = lambda self: _text(self, str)
+    made["repr"] = lambda self: _text(self, repr)
+    made["format"] = lambda self, spec: _text(self, lambda v: format(v, spec))
+    made["getattr"] = lambda self, name: each(self, lambda v: getattr(v, name))
+    made["setitem"] = made["delitem"] = lambda self, *_: _refuse("an item of it")
+    made["array_ufunc"] = _ufunc
+    made["array_function"] = made["array"] = lambda self, *_, **__: _refuse("as an array")
+    for name, method in made.items():
+        setattr(Variant, f"__{name}__", method)
+
+
+def _ufunc(self: Variant, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's function of a variant."""
+    ours = NUMPY_TO_TRACEJIT.get(ufunc)
+    known = method == "__call__" and not kwargs and ufunc.nout == 1
+    if (
+        ours is None
+        or not known
+        or not all(isinstance(f, (node.Number, node.Unsure)) for f in self._tj_forms)
+    ):
+        raise refusal(f"`{ufunc.__name__}` of it")
+    return each(self, lambda v: ours(*(v if x is self else x for x in args)))
+
+
+def _refuse(what: str) -> Any:
+    raise refusal(what)
+
+
+_attach()
