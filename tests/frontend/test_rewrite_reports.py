@@ -202,11 +202,11 @@ def test_a_structure_that_changes_in_a_while_loop():
         y = None
         while x > 1:
             x = x / 2
-            y = x
+            y = [x]
         return y
 
     text = refused(LoopTypeError, f, "while", 8.0)
-    assert "`y` of the `while` loop is None before a step and a Python float after it" in text
+    assert "`y` of the `while` loop is None before a step and [*] of a Python float after it" in text
 
 
 def test_branches_that_leave_different_types():
