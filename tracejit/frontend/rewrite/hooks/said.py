@@ -46,7 +46,7 @@ _Made = Callable[..., Any]
 _BY_VALUES = ("by values",)
 
 
-class _UnlikeError(Exception):
+class UnlikeError(Exception):
     """There is no array like this one to ask NumPy with."""
 
 
@@ -56,7 +56,7 @@ def by_numpy(error: BaseException) -> BaseException | None:
         return None
     try:
         said = _said(error)
-    except _UnlikeError:
+    except UnlikeError:
         return None
     return said if said is not None and _stands_for(error, said) else None
 
@@ -68,28 +68,28 @@ def denied(error: BaseException, is_same: Callable[[BaseException], bool]) -> bo
         warnings.simplefilter("always")
         try:
             said = _said(error)
-        except _UnlikeError as e:
+        except UnlikeError as e:
             return e.args == _BY_VALUES
     return said is None or bool(told) or not is_same(said)
 
 
 def _said(error: BaseException) -> BaseException | None:
-    """What NumPy raises for the call that raised `error`. Raises _UnlikeError if it can't be asked."""
+    """What NumPy raises for the call that raised `error`. Raises UnlikeError if it can't be asked."""
     asked = _call(_entries(error.__traceback__))
     if asked is None:
-        raise _UnlikeError
+        raise UnlikeError
     function, args, kwargs = asked
     if isinstance(error, _OF_INDICES) and _has_box(args[1:2] if function is operator.setitem else args[1:]):
-        raise _UnlikeError
+        raise UnlikeError
     said = _asked_with(np.zeros, function, args, kwargs)
     other = _asked_with(np.ones, function, args, kwargs)
     if (type(said), str(said)) != (type(other), str(other)):
-        raise _UnlikeError(*_BY_VALUES)
+        raise UnlikeError(*_BY_VALUES)
     return said
 
 
 def _asked_with(made: _Made, function: Any, args: Any, kwargs: Any) -> BaseException | None:
-    given, named = _like(args, made), _like(kwargs, made)
+    given, named = like(args, made), like(kwargs, made)
     try:
         with refusals.into(None), np.errstate(all="ignore"):
             function(*given, **named)
@@ -147,21 +147,21 @@ def _asked(frame: types.FrameType) -> _Asked | None:
     return None
 
 
-def _like(x: Any, made: _Made) -> Any:
+def like(x: Any, made: _Made) -> Any:
     """The same with arrays and numbers that are `made` for traced ones."""
     if type(x) in (tuple, list):
-        return type(x)(_like(v, made) for v in x)
+        return type(x)(like(v, made) for v in x)
     if type(x) is dict:
-        return {k: _like(v, made) for k, v in x.items()}
+        return {k: like(v, made) for k, v in x.items()}
     if type(x) is not Box:
         return x
     example = kinds.example(x)
     if not x.aval.is_static:
-        raise _UnlikeError
+        raise UnlikeError
     if type(example) is not np.ndarray:
         return type(example)(made(()))
     if example.size * example.itemsize > _MOST_BYTES:
-        raise _UnlikeError
+        raise UnlikeError
     array = made(example.shape, example.dtype)
     array.flags.writeable = all(v.writable for v in x.chain)
     return array

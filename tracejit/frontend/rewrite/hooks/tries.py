@@ -26,6 +26,7 @@ from tracejit.errors import (
 from tracejit.frontend.origins import is_library_file, is_library_function
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
 from tracejit.frontend.rewrite.hooks.said import by_numpy, denied
+from tracejit.frontend.rewrite.lines import by_line
 from tracejit.frontend.shadows import behind, classes
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
@@ -67,6 +68,10 @@ class tried:
                 _refuse_depth(error)
                 if not refusals.met() and self._looks_at(error) and (said := by_numpy(error)) is not None:
                     raise said from None
+                alone = all(e is error for e in refusals.met())
+                if alone and self._is_unclear(error) and (said := by_line(error)) is not None:
+                    refusals.withdraw(lambda e: e is error)
+                    raise said from None
             self._ask(error, caught)
             doubtful = not refusals.met() and isinstance(error, caught) and self._is_doubtful(error)
             if doubtful and (self._looks_at(error) or not _is_of_a_new_attribute(error)):
@@ -78,6 +83,13 @@ class tried:
         for eqn, raises in _failures(self.program.eqns[self.start :]):
             if issubclass(raises, caught) and not getattr(raises, "redo", False):
                 _leave_to_python(eqn, raises, place(self.kinds, self.kinds.__code__.co_firstlineno))
+
+    def _is_unclear(self, error: Any) -> bool:
+        """Whether plain Python may say something else than `error`."""
+        session = capturing()
+        texts = type(error) is TypeError and session is not None and session.has_texts
+        of_ours = isinstance(error, TracejitError) and (error.limit or self._looks_at(error))
+        return texts or of_ours or self._is_doubtful(error)
 
     def _ask(self, error: Any, caught: tuple[type, ...]) -> None:
         """C code raises TypeError for text of traced values, which is no string. Raises TracedTextError where that is
