@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.errors import UnfollowedError
 
 
 class Kind(enum.IntEnum):
@@ -186,3 +187,87 @@ def test_names_of_traced_patterns_stay_bound() -> None:
     compiled = tj.jit(f)
     for x, k in ((3.0, 2.0), (3.0, 0.5), (2.0, 4.0), (2.0, 1.0)):
         assert compiled(x, k) == f(x, k)
+
+
+def test_numbers_are_captured_by_their_class_and_dicts_by_their_keys() -> None:
+    def f(x: Any) -> Any:
+        match x:
+            case bool(b):
+                return "bool", b
+            case int(n) if n > 10:
+                return "large", n * 2
+            case int(n):
+                return "int", n
+            case float(0.5 | 2.5 as v):
+                return "known", v
+            case str(s):
+                return "text", s
+            case {"a": int(n), "b": q, **rest}:
+                return n + q, rest
+            case {"a": [p, *_]}:
+                return "list", p
+            case {}:
+                return "dict", len(x)
+        return "other", x
+
+    compiled = tj.jit(f, fallback=False)
+    given = (
+        True,
+        3,
+        30,
+        0.5,
+        1.5,
+        {"a": 1, "b": 2.5, "c": 4},
+        {"a": [2.0, 1.0]},
+        {"a": 1.5, "b": 1},
+        {"c": 1},
+        {},
+    )
+    for x in (*given, (1, 2)):
+        assert compiled(x) == f(x), x
+
+
+def test_a_class_of_the_users_with_a_name_of_pythons() -> None:
+    class int:
+        __match_args__ = ("n",)
+
+        def __init__(self, n: Any) -> None:
+            self.n = n
+
+    def f(x: Any) -> Any:
+        match int(x):
+            case int(n):
+                return n * 2
+
+    with pytest.raises(UnfollowedError, match="has the name"):
+        tj.jit(f, fallback=False)(3.0)
+
+
+def test_lists_and_dicts_of_traced_length_are_matched() -> None:
+    def lists(r: Any) -> Any:
+        match [q for q in (0.5, 1.5, 2.5) if q > r]:
+            case []:
+                return -1.0
+            case [q]:
+                return q
+            case [q, _]:
+                return q + 10
+        return -2.0
+
+    def dicts(k: Any) -> Any:
+        held: dict[int, Any] = {}
+        for i in range(len(k)):
+            held[k[i].item()] = i
+        match held:
+            case {3: n, 4: m}:
+                return n - m
+            case {3: n}:
+                return n
+        return len(held)
+
+    compiled = tj.jit(lists, fallback=False)
+    for r in (0.0, 1.0, 2.0, 3.0):
+        assert compiled(r) == lists(r)
+    compiled = tj.jit(dicts, fallback=False)
+    for k in ([1, 2, 3] * 8, [3, 4, 1] * 8, [5, 6, 7] * 8):
+        assert compiled(np.array(k)) == dicts(np.array(k))

@@ -26,7 +26,14 @@ from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec,
 from tracejit.frontend.rewrite.hooks.tries import managed, tried
 from tracejit.frontend.rewrite.sized import added, sized
 from tracejit.frontend.rewrite.source.bound import bound
-from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton, matched
+from tracejit.frontend.rewrite.source.matches import (
+    has_keys,
+    is_sequence,
+    is_singleton,
+    matched,
+    others,
+    whole,
+)
 from tracejit.frontend.shadows.kinds import callee
 from tracejit.frontend.shadows.kinds import traced_isinstance as is_instance
 from tracejit.frontend.variants import uses as _  # noqa: F401 - what may be done with variants
@@ -43,6 +50,7 @@ __all__ = [
     "chain",
     "comprehension",
     "field",
+    "has_keys",
     "if_",
     "ifexp",
     "in_",
@@ -61,6 +69,7 @@ __all__ = [
     "mul",
     "not_",
     "or_",
+    "others",
     "over",
     "place",
     "raised",
@@ -71,4 +80,5 @@ __all__ = [
     "tried",
     "unread",
     "while_",
+    "whole",
 ]

@@ -7,14 +7,15 @@
                                           if n < 0: ...
 
 Names that a pattern binds stay bound where the guard does not hold; after a pattern that may not fit, a name of ours
-has the guard (`_tj_guard_1`). `case int():` is `isinstance`. What another class pattern or a mapping pattern looks at
-stays Python's, as does a `match` that has one.
+has the guard (`_tj_guard_1`). `case int():` and `case int(n):` are `isinstance`, `case {"a": x, **rest}:` is
+`hooks.has_keys` and then `x = _tj_subject_1["a"]`. What another class pattern looks at stays Python's, as does a
+`match` that has one.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tracejit import tree
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.lists.tables import Table
 from tracejit.frontend.rewrite.source.escapes import at
 from tracejit.frontend.rewrite.source.names import copied, walk
 from tracejit.frontend.shadows.growing import Growing
@@ -34,12 +36,15 @@ from tracejit.tracing import Box, box
 _ARRAYS_ARE = bool(np.ndarray.__flags__ & 1 << 5)
 
 
-def is_sequence(x: Any, size: int, more: bool) -> bool:
+def is_sequence(x: Any, size: int, more: bool) -> Any:
     """Whether a sequence pattern of `size` parts (or `more`, with a star) fits."""
     if isinstance(x, (Box, np.ndarray)):
         if not _ARRAYS_ARE or x.ndim == 0:
             return False
-    elif isinstance(x, (Buffer, Growing)) or hasattr(type(x), "tj_example"):
+    elif isinstance(x, (Buffer, Growing)):
+        count = x.tj_count()
+        return count >= size if more else count == size
+    elif hasattr(type(x), "tj_example"):
         raise UnfollowedError(what="a list or range in a `match` statement", reason="its length is traced")
     elif not isinstance(x, Sequence) or isinstance(x, (str, bytes, bytearray)):
         return False
@@ -53,6 +58,48 @@ def is_singleton(x: Any, value: Any) -> Any:
     if type(x) is Box and x.weak and x.aval.dtype.kind == "b" and value is not None:
         return x if value else box(TABLE["logical_not"](x).read(), weak=True)
     return x is value
+
+
+def whole(cls: Any) -> Any:
+    """The class of a pattern `int(x)`, whose part is the object itself.
+
+    Raises UnfollowedError for a class of the user's of this name."""
+    if cls not in _WHOLE:
+        raise UnfollowedError(
+            what=f"a pattern of the class `{cls!r}`", reason="it has the name of one of Python's"
+        )
+    return cls
+
+
+def _both(a: Any, b: Box) -> Box:
+    return b if a is True else box(TABLE["logical_and"](a, b).read(), weak=True)
+
+
+def has_keys(x: Any, keys: tuple[Any, ...]) -> Any:
+    """Whether a mapping pattern with these keys fits."""
+    if isinstance(x, Table):
+        found: Any = not x.tj_is_set
+        for key in keys if found else ():
+            found = _both(found, x.tj_has(key))
+        return found
+    if hasattr(type(x), "tj_example"):
+        raise UnfollowedError(what="a list or range in a `match` statement", reason="its length is traced")
+    if not isinstance(x, Mapping):
+        return False
+    if len(set(keys)) < len(keys):
+        raise ValueError("mapping pattern checks duplicate key")
+    return all(x.get(key, _ABSENT) is not _ABSENT for key in keys)
+
+
+def others(x: Any, keys: tuple[Any, ...]) -> Any:
+    """What `**rest` is: a dict without these keys."""
+    if isinstance(x, Table):
+        if keys or x.tj_of is not dict:
+            raise UnfollowedError(
+                what="the rest of a dict in a `match` statement", reason="its length is traced"
+            )
+        return x.copy()
+    return {key: value for key, value in x.items() if key not in keys}
 
 
 def matched(x: Any, parts: bool) -> Any:
@@ -92,6 +139,14 @@ def _asks_for_class(p: ast.MatchClass) -> bool:
     return not (p.patterns or p.kwd_patterns)
 
 
+def _takes_whole(p: ast.MatchClass) -> bool:
+    """Whether it is `int(x)` or the like."""
+    return isinstance(p.cls, ast.Name) and p.cls.id in _NAMES and len(p.patterns) == 1 and not p.kwd_patterns
+
+
+_WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+_NAMES = frozenset(cls.__name__ for cls in _WHOLE)
+_ABSENT = object()
 _CONTAINERS = (ast.MatchMapping, ast.MatchSequence)
 _NUMBERS = frozenset({"bool", "int", "float", "complex", "object"})
 
@@ -184,6 +239,16 @@ class Matches(ast.NodeTransformer):
             self._sequence(p, x, tests, names)
         elif isinstance(p, ast.MatchClass) and _asks_for_class(p):
             tests.append(self.hook("is_instance", _copy(x), p.cls))
+        elif isinstance(p, ast.MatchClass) and _takes_whole(p):
+            tests.append(self.hook("is_instance", _copy(x), self.hook("whole", p.cls)))
+            self._pattern(p.patterns[0], x, tests, names)
+        elif isinstance(p, ast.MatchMapping):
+            keys = ast.Tuple([_copy(k) for k in p.keys], ast.Load())
+            tests.append(self.hook("has_keys", _copy(x), keys))
+            for key, q in zip(p.keys, p.patterns, strict=True):
+                self._pattern(q, ast.Subscript(_copy(x), _copy(key), ast.Load()), tests, names)
+            if p.rest is not None:
+                names[p.rest] = self.hook("others", _copy(x), _copy(keys))
         else:
             raise Unsuitable
 

@@ -1,0 +1,93 @@
+"""What Python says of expressions that fail: the handler sees Python's exception and text."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+
+def said(call: Any) -> Any:
+    try:
+        return "gave", call()
+    except (TypeError, AttributeError, ValueError, IndexError) as e:
+        return type(e).__name__, str(e)
+
+
+def _assigned(x: Any) -> None:
+    x.name = 1
+
+
+def _stored(x: Any) -> None:
+    x[0] = 1
+
+
+def _deleted(x: Any) -> None:
+    del x[0]
+
+
+def of_an_array(x: Any, n: Any) -> Any:
+    return [
+        said(lambda: float(x)),
+        said(lambda: _assigned(x)),
+        said(lambda: _deleted(x)),
+        said(lambda: x + None),
+        said(lambda: [1, n] ** n),
+        said(lambda: np.clip(x, 2)),
+        said(lambda: math.fsum(x.reshape(1, -1))),
+    ]
+
+
+def of_a_number(x: Any, n: Any) -> Any:
+    return [
+        said(lambda: len(n)),
+        said(lambda: _stored(n)),
+        said(lambda: _deleted(n)),
+        said(lambda: n.shape),
+        said(lambda: n + None),
+        said(lambda: float(None) + n),
+        said(lambda: math.gcd([n], 2)),
+        said(lambda: n()),
+    ]
+
+
+@pytest.mark.parametrize("f", [of_an_array, of_a_number])
+def test_texts_are_pythons(f: Any) -> None:
+    compiled = tj.jit(f, fallback=False)
+    for x, n in ((np.ones(2), 3), (np.zeros(3), 4)):
+        assert compiled(x, n) == f(x, n)
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_what_depends_on_values_is_not_asked() -> None:
+    def helper(x: Any) -> Any:
+        return 1 if x else "a"
+
+    def f(x: Any) -> Any:
+        return said(lambda: math.log(x)), said(lambda: [5, 6][x]), said(lambda: math.sqrt(helper(x)))
+
+    compiled = tj.jit(f, fallback=True)
+    for x in (1, 0, -3, 7):
+        assert compiled(x) == f(x)
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_functions_of_the_users_are_not_called_again() -> None:
+    calls: list[int] = []
+
+    def counts(x: Any) -> Any:
+        calls.append(1)
+        return x + None
+
+    def f(x: Any) -> Any:
+        return said(lambda: float(counts(x)))
+
+    compiled = tj.jit(f, fallback=True)
+    for n in range(3):
+        want = f(2.0)
+        before = len(calls)
+        assert compiled(2.0) == want and len(calls) == before + 1, n
