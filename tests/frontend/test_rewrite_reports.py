@@ -234,7 +234,7 @@ def test_branches_that_leave_parts_of_different_lengths():
 def test_returned_values_of_different_structure():
     def f(x):
         if x > 0:
-            return x, x
+            return [x, x]
         return x
 
     assert "the returned value would be" in refused(VariableTypeError, f, "if", 2.0)
