@@ -44,6 +44,8 @@ def can_be_followed(value: Any) -> bool:
                 return False
         elif fields := tree.dataclass_parts(x):
             left += fields[0].values()
+        elif isinstance(x, dict):  # a Counter too, which is a leaf of structures
+            left += x.values()
         elif not isinstance(x, (set, frozenset)):
             left += tree.one_level(x)[0]
     return True

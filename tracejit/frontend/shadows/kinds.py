@@ -36,6 +36,7 @@ from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text, known
 from tracejit.frontend.text.sinks import StandIn
+from tracejit.frontend.variants.enumerations import of_enumeration
 from tracejit.frontend.variants.node import Variant, use
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
@@ -218,6 +219,8 @@ def callee(f: Any) -> Any:
         return stand_in
     if isinstance(f, type) and issubclass(f, BaseException) and isinstance(f.__init__, types.FunctionType):
         return functools.partial(_exception, f)
+    if isinstance(f, enum.EnumMeta) and type(f).__call__ is enum.EnumMeta.__call__:
+        return functools.partial(of_enumeration, f)
     if isinstance(f, type) and derives(f) and (making := making_of(f)) is not None:
         return functools.partial(making, f)
     if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:

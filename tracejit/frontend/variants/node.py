@@ -12,6 +12,7 @@ value. What else is done with it is done with each of the forms, in branches (`u
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -147,7 +148,7 @@ def _form(x: Any, numbers: list[Any]) -> Form | None:
         given = [_form(v, numbers) for v in x.values]
         found = [n for n in given if isinstance(n, Number)]
         return Written(x.recipe, tuple(found)) if len(found) == len(given) else None
-    if cls in _CONSTANTS or (cls is type and x in _CLASSES):
+    if cls in _CONSTANTS or (cls is type and x in _CLASSES) or isinstance(cls, enum.EnumMeta):
         return Constant(cls, x)
     if is_alike(x) and not x.aval.shape and x.aval.dtype.kind in "biufc":
         numbers += [taken(x).read(), x.python]
