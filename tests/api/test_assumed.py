@@ -35,7 +35,7 @@ def test_programs_form_a_tree():
     def f(x):
         if x[0] > 0:
             return (x,) if x[1] > 0 else [x]
-        return None if x[1] > 0 else "none"
+        return None if x[1] > 0 else {"x": x}
 
     fast = tj.jit(f)
     for a in (1.0, -1.0):
@@ -107,7 +107,7 @@ def test_loops_before_a_condition_are_run_to_know_it():
         s = 0.0
         for i in range(n):
             s += x * i
-        return (s,) if s > 100 else s
+        return [s] if s > 100 else s
 
     fast = tj.jit(f)
     assert [fast(x, 200) for x in (1.0, 0.001, 2.0)] == [f(x, 200) for x in (1.0, 0.001, 2.0)]
