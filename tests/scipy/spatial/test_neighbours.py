@@ -42,6 +42,15 @@ def test_values_and_slopes(name: str) -> None:
     np.testing.assert_allclose(slope, near, rtol=1e-6, atol=1e-8)
 
 
+def test_the_points_of_a_distance_are_those_that_scipy_finds() -> None:
+    """Of several; also where some are NaN; and its types."""
+    f = tj.jit(directed_hausdorff)
+    p, q = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[0.0, 0.0], [3.0, 3.0]])
+    for points in (p, p[::-1].copy(), p * np.array([[1], [1], [np.nan], [1]]), np.tile(p, (3, 1))):
+        got, want = f(points, q), directed_hausdorff(points, q)
+        assert got == want and [type(x) for x in got] == [type(x) for x in want]
+
+
 def test_objects_and_refusals() -> None:
     assert tj.jit(lambda q: q * OUTSIDE.n)(Q)[0, 0] == Q[0, 0] * 8
     np.testing.assert_array_equal(tj.jit(tj.vmap(lambda q: OUTSIDE.query(q)[1]))(Q), OUTSIDE.query(Q)[1])

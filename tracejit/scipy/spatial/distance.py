@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as _np
 
+from tracejit import lax as _lax
 from tracejit import numpy as _tnp
 from tracejit.errors import ArgumentError as _ArgumentError
+from tracejit.errors import UnfollowedError as _UnfollowedError
+from tracejit.ir.avals import Aval as _Aval
 from tracejit.numpy.operands import raw as _raw
 from tracejit.ops._lazy import scipy_module as _scipy_module
+from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
+from tracejit.tracing import Box as _Box
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.spatial.distance", lambda: _scipy_module("spatial.distance"))
@@ -133,15 +138,24 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
 
 @_part.function
 def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[Any, Any, Any]:
-    """How far the point of `u` is from `v` that is farthest from its nearest one, and these two. Of several such points
-    SciPy gives one that it draws."""
+    """How far the point of `u` is from `v` that is farthest from its nearest one, and these two, which SciPy finds: of
+    several such points it gives the first one in an order that it draws."""
+    if type(rng) is not int:
+        raise _UnfollowedError(what="`directed_hausdorff`", reason="it draws from a generator")
     u, v = (_tnp.asarray(x).astype(float) for x in (u, v))
     if u.ndim != 2 or v.ndim != 2 or u.shape[1] != v.shape[1]:
         raise ValueError("u and v need to have the same number of columns")
-    far = cdist(u, v)
-    least = _tnp.min(far, axis=1)
-    i = _tnp.argmax(least)
-    return least[i], i, _tnp.argmin(far[i])
+
+    def host(_: Any, u: Any, v: Any) -> Any:
+        return _scipy_module("spatial.distance").directed_hausdorff(u, v, rng)
+
+    given = _lax.stop_gradient((u, v))
+    types = [_Aval((), _np.dtype(kind)) for kind in (float, int, int)]
+    far, i, j = _solving.host_call(host, [], types, *given)
+    own = _norm(u[i] - v[j])
+    far = far + (own - _lax.stop_gradient(own))  # SciPy's bits, and the derivative of our own
+    far, i, j = (_wrap(_raw(x), weak=True) if isinstance(x, _Box) else x for x in (far, i, j))
+    return far, i, j
 
 
 __all__ = ["cdist", "directed_hausdorff", "pdist", "squareform"]
