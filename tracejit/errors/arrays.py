@@ -395,5 +395,5 @@ class ArgumentTypeError(TracejitError, TypeError):
     remedies = ("see the documentation of {name}",)
     example = """
         import numpy as np, tracejit as tj
-        tj.make_jaxpr(lambda x: hash(x))(np.ones(3))
+        tj.make_jaxpr(lambda x: len(x))(np.ones(()))
     """
