@@ -6,12 +6,14 @@ warned, and from which line, is what NumPy has warned of a sample.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
+import threading
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +72,7 @@ def or_warned(n: Any, most: Any, start: str, each: bool = False) -> Any:
 
 def warn_where(few: Any, start: str, each: bool = False) -> None:
     """Let NumPy warn, with a text that begins so, where the program finds that something of the raw `few` holds."""
-    if not isinstance(few, Value):
+    if not isinstance(few, Value) or _told.before:
         return
     axes = tuple(range(aval_of(few).ndim))
     if caller.does_over():
@@ -81,6 +83,23 @@ def warn_where(few: Any, start: str, each: bool = False) -> None:
         times = ops.create.convert(few, dtypes.int64)
         times = ops.reduce.reduce_sum(times, axes=axes) if each and axes else times
         caller.warn(said.text, said.category, said.at, times)
+
+
+class _Told(threading.local):
+    before = False
+
+
+_told = _Told()
+
+
+@contextlib.contextmanager
+def told_before(said: bool) -> Iterator[None]:
+    """Nothing is warned of inside if it has been `said`: a function that has other elements left out than its own."""
+    was, _told.before = _told.before, _told.before or said
+    try:
+        yield
+    finally:
+        _told.before = was
 
 
 def warn(start: str) -> None:

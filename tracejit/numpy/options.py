@@ -98,13 +98,13 @@ def initial_of(x: Any, dtype: np.dtype) -> Any:
 
 def let_numpy_warn(
     function: Any, x: Any, axes: tuple[int, ...], where: Any, most: Any, **options: Any
-) -> None:
+) -> bool:
     """Have `function` of NumPy warn of too few elements, `most` of them, along the reduced axes of a raw value: it, or
-    the method of arrays, if that is what the user has called."""
+    the method of arrays, if that is what the user has called. Whether there are so few."""
     shape = aval_of(x).shape
     known = where is True or not (type(where) is Box or isinstance(where, Value))
     if not known or type(most) is not int or not all(type(d) is int for d in shape):
-        return
+        return False
     n = math.prod(shape[axis] for axis in axes)  # type: ignore[misc]
     if where is not True and n > most:
         counts = np.broadcast_to(where, shape).sum(axes)  # type: ignore[arg-type]
@@ -114,6 +114,7 @@ def let_numpy_warn(
         called = getattr(np.ndarray, function.__name__) if _is_method() else function
         with np.errstate(all="ignore"):
             called(np.broadcast_to(np.zeros((), aval_of(x).dtype), shape), axis=axes, **options)  # type: ignore[arg-type]
+    return n <= most
 
 
 def _is_method() -> bool:

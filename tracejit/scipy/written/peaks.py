@@ -51,12 +51,14 @@ def kept_by_distance(peaks: Any, priority: Any, distance: Any) -> Any:
         if keep[j]:
             k = j - 1
             while k >= 0 and peaks[j] - peaks[k] < least:
-                tied = tied or (keep[k] and priority[k] == priority[j])
+                if keep[k] and priority[k] == priority[j]:
+                    tied = True
                 keep[k] = False
                 k -= 1
             k = j + 1
             while k < n and peaks[k] - peaks[j] < least:
-                tied = tied or (keep[k] and priority[k] == priority[j])
+                if keep[k] and priority[k] == priority[j]:
+                    tied = True
                 keep[k] = False
                 k += 1
     return keep, tied

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.numpy.dispatch import implements
-from tracejit.numpy.empties import NO_NUMBER, or_warned
+from tracejit.numpy.empties import NO_NUMBER, or_warned, told_before
 from tracejit.numpy.functions.statistics.reductions import (
     any_,
     argmax,
@@ -66,8 +66,9 @@ def nanprod(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, where: Any = True) -> Any:
     """The mean of what is not NaN."""
     x, ok = without_nan(a, 0)
-    let_numpy_warn(np.nanmean, raw(x), reduced_axes("nanmean", axis, len(shape_of(raw(x)))), where, 0)
-    return mean(x, axis, dtype, keepdims=keepdims, where=_both(ok, where))
+    axes = reduced_axes("nanmean", axis, len(shape_of(raw(x))))
+    with told_before(let_numpy_warn(np.nanmean, raw(x), axes, where, 0)):
+        return mean(x, axis, dtype, keepdims=keepdims, where=_both(ok, where))
 
 
 def _spread(name: str, of: Callable[..., Any], warns: Any) -> Callable[..., Any]:
@@ -79,8 +80,8 @@ def _spread(name: str, of: Callable[..., Any], warns: Any) -> Callable[..., Any]
         ok = _both(ok, where)
         ddof = freedom(ddof, correction)
         axes = reduced_axes(name, axis, len(shape_of(raw(x))))
-        let_numpy_warn(warns, raw(x), axes, where, ddof, ddof=ddof)
-        out = raw(of(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=ok, mean=mean))
+        with told_before(let_numpy_warn(warns, raw(x), axes, where, ddof, ddof=ddof)):
+            out = raw(of(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=ok, mean=mean))
         if ok is True:
             return wrap(out)
         ones = ops.shape.broadcast_to(cast(raw(ok), dtypes.int64), shape_of(raw(x)))
