@@ -116,3 +116,95 @@ def test_lanes_have_one_type() -> None:
 
     assert tj.jit(f, fallback=False)(1.0) == 2.0
     np.testing.assert_allclose(tj.jit(tj.vmap(f))(np.array([1.0, -1.0])), [2.0, 5.0])
+
+
+class Counted:
+    """Its methods do something besides."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __radd__(self, other: Any) -> Any:
+        self.calls += 1
+        return self.calls
+
+    def __eq__(self, other: object) -> bool:
+        self.calls += 1
+        return True
+
+
+def _counted(use: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    def f(x):
+        y, counted = 1 if x > 0 else None, Counted()
+        return use(y, counted), counted.calls
+
+    return f
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+@pytest.mark.parametrize(
+    "use",
+    [lambda y, c: y + c, lambda y, c: y == c, lambda y, c: y in [3, c], lambda y, c: (y, 1) == (c, 1)],
+)
+def test_methods_of_others_are_called_once(use: Any) -> None:
+    f = _counted(use)
+    g = tj.jit(f, fallback=True)
+    for x in (1.0, -1.0):
+        try:
+            want = f(x)
+        except TypeError:
+            continue
+        assert g(x) == want
+
+
+def test_items_are_numbers_of_python_or_numpy() -> None:
+    def f(x):
+        t = (1, x[1]) if x[0] > 0 else (None, 0.5)
+        _, v = t
+        return v
+
+    def pair(x):
+        return (x[0], True) if x[1] > 0 else x[2] if x[0] > 0 else 0.0
+
+    for fn in (f, pair):
+        g = tj.jit(fn, fallback=False)
+        for x in itertools.product([1.0, -1.0], repeat=3):
+            want = fn(np.array(x))
+            assert repr(g(np.array(x))) == repr(want)
+            assert type(g(np.array(x))) is type(want)
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_tuples_with_nan() -> None:
+    def f(x):
+        v = x[1]
+        y = (v, 1) if x[0] > 0 else None
+        return y == (v, 1), y != (v, 1), (v, 1) == y
+
+    g = tj.jit(f, fallback=True)
+    for x in ([1.0, 2.0], [-1.0, 2.0], [1.0, np.nan]):
+        assert g(np.array(x)) == f(np.array(x))
+
+
+def test_what_stands_for_it_is_not_seen() -> None:
+    def asked(x):
+        y = 1 if x > 0 else None
+        return callable(y)
+
+    def joined(x):
+        parts: Any = ["x", "ab" if x > 0 else 1]
+        return "a".join(parts)
+
+    def order(x):
+        return np.ravel(np.ones((2, 3)) * x, order="C" if x > 0 else "F")
+
+    def scalar(x):
+        return np.isscalar(1 if x > 0 else 2.5)
+
+    def raised(x):
+        raise ValueError(1 if x > 0 else None)
+
+    assert tj.jit(asked, fallback=False)(1.0) is False
+    for fn in (joined, order, scalar, raised):
+        with pytest.raises(tj.errors.TracejitError):
+            tj.jit(fn, fallback=False)(1.0)

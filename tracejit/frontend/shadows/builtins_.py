@@ -203,12 +203,18 @@ def _one_of(xs: Sequence[Any], beats: str) -> Any:
     return best
 
 
+def _callable(x: Any, /) -> Any:
+    """`callable`: what stands for several types has `__call__`, which says that it can't be followed."""
+    return use.each(x, callable) if type(x) is Variant else callable(x)
+
+
 #: Name -> what traced code gets for the builtin.
 STAND_INS: dict[str, Any] = {
     "type": kinds.TracedType,
     "isinstance": kinds.traced_isinstance,
     "issubclass": kinds.traced_issubclass,
     "hasattr": kinds.traced_hasattr,
+    "callable": _callable,
     "getattr": kinds.traced_getattr,
     "setattr": kinds.traced_setattr,
     "super": traced_super,

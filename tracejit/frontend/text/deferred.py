@@ -8,6 +8,7 @@ real, the node is the real text. Whatever else looks at it is refused: nobody ev
 from __future__ import annotations
 
 import operator
+import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -327,6 +328,10 @@ def described(x: Any, known: Callable[[Any], Any] | None = None) -> Any:
     return "".join(out)
 
 
+#: What C code says where it takes nothing but a string, and gets what stands for one.
+_OURS = re.compile(r"\b(Text|Variant)\b")
+
+
 def plain_exception(
     error: BaseException, values: bool = False, own: Callable[[Any], Any] | None = None
 ) -> None:
@@ -334,6 +339,11 @@ def plain_exception(
     traced ones too, which nobody may hold when the trace has ended. `own` gives the user's object of a stand-in."""
     if own is not None and any(own(a) is not a for a in error.args):
         error.args = tuple(map(own, error.args))
+    for a in error.args:
+        if hasattr(type(a), "tj_raised"):
+            a.tj_raised()
+    if values and type(error) is TypeError and _OURS.search(str(error)) is not None:
+        raise TracedTextError(aval="value", use=f"an argument of a function that says: {error}") from error
     if any(type(a) is Text or (values and type(a) is Box) for a in error.args):
         error.args = tuple(
             f"Traced<{a.aval}>" if values and type(a) is Box else described(a) for a in error.args

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tracejit.frontend import active
 from tracejit.frontend.text.deferred import Text, at_index
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.unsure import is_alike, is_unsure, may_have_begun, taken, unsure
+from tracejit.records import record
 from tracejit.tracing import Box, box, to_raw
 
 #: A value has no more forms than these.
@@ -37,34 +38,39 @@ _CLASSES = frozenset(
 _REAL = (np.ndarray, np.generic, *_NUMBERS)
 
 
-class Constant(NamedTuple):
+@record(frozen=True)  # no tuple, which would be equal to another class's
+class Constant:
     """A known value that is no number, with its class."""
 
     kind: type
     value: Any
 
 
-class Number(NamedTuple):
+@record(frozen=True)
+class Number:
     """A number: of Python's, or one of NumPy's."""
 
     dtype: np.dtype
     weak: bool
 
 
-class Unsure(NamedTuple):
+@record(frozen=True)
+class Unsure:
     """A number that is NumPy's or Python's: it, and whether it is Python's (`numpy.boxes.unsure`)."""
 
     of: tuple[Number, Number]
 
 
-class Written(NamedTuple):
+@record(frozen=True)
+class Written:
     """Text of traced values, which the recipe takes."""
 
     recipe: Any
     of: tuple[Number, ...]
 
 
-class Parts(NamedTuple):
+@record(frozen=True)
+class Parts:
     """A tuple of these."""
 
     of: tuple[Any, ...]
@@ -107,6 +113,10 @@ class Variant:
     def tj_written(self) -> None:
         """It is to be written into an array."""
         raise refusal("as what is written into an array")
+
+    def tj_raised(self) -> None:
+        """An exception that leaves the function has it."""
+        raise refusal("in an exception")
 
     def tj_example(self) -> Any:
         """The value, for those who ask for its class."""
@@ -231,14 +241,8 @@ def _renumbered(index: Any, places: list[int]) -> Any:
 def of_rows(forms: tuple[Form, ...], raws: Sequence[Any], is_seen: bool) -> Variant:
     """The variant of these raw numbers."""
     index, *numbers = raws
-    boxes = [_boxed(n, r) for n, r in zip(all_slots(forms), numbers, strict=True)]
+    boxes = [box(r, weak=n.weak) for n, r in zip(all_slots(forms), numbers, strict=True)]
     return Variant(forms, box(index, weak=True), boxes, is_seen)
-
-
-def _boxed(n: Number, raw: Any) -> Box:
-    out = box(raw, weak=n.weak)
-    out.scalar = not n.weak
-    return out
 
 
 def option(x: Variant, n: int) -> Any:

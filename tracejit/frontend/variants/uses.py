@@ -5,6 +5,7 @@ A form with which Python can't do it (`None + 1`) is left to Python: the program
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -135,13 +136,61 @@ _UNARY = ("neg", "pos", "abs", "invert")
 _TAKEN: dict[str, Function] = {"int": int, "float": float, "complex": complex, "index": operator.index}
 
 
+#: What does nothing else when it is compared or computed with; and what is made of such things.
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, type, type(None), range})
+_MADE = {tuple: iter, list: iter, set: iter, frozenset: iter, dict: lambda d: (*d, *d.values())}
+_MADE[slice] = lambda s: (s.start, s.stop, s.step)
+
+
+def _do(self: Variant, other: Any, fn: Function) -> Any:
+    """`fn` of each form and `other`, whose methods are called for each of them, and once more to see whether they can
+    be."""
+    if not _is_plain(other):
+        raise refusal(f"with an object of `{type(other).__name__}`, whose methods may do something")
+    return each(self, fn)
+
+
+def _is_plain(x: Any) -> bool:
+    cls = type(x)
+    if (
+        cls in _PLAIN
+        or isinstance(cls, enum.EnumMeta)
+        or cls.__module__.split(".")[0] in ("tracejit", "numpy")
+    ):
+        return True
+    return cls in _MADE and all(map(_is_plain, _MADE[cls](x)))
+
+
+def _beside_tuple(self: Variant, other: Any) -> None:
+    """Tuples compare which numbers their items are, too, before their values: a NaN is equal to itself there. That
+    is lost where conditions choose, and such programs are left to Python."""
+    if type(other) in (tuple, Variant):
+        parts = [n for n, f in enumerate(self._tj_forms) if isinstance(f, node.Parts)]
+        for number in [v for n in parts for v in option(self, n) if type(v) is Box]:
+            raw = number.read()
+            if number.aval.dtype.kind in "fc":
+                leave_if(ops.compare.ne(raw, raw), "a comparison of tuples that have NaN")
+
+
+def _compared(self: Variant, other: Any, do: Callable[[Any, Any], Any]) -> Any:
+    _beside_tuple(self, other)
+    return _do(self, other, lambda v: do(v, other))
+
+
+def _contains(self: Variant, item: Any) -> Any:
+    _beside_tuple(self, self)
+    return _do(self, item, lambda v: operator.contains(v, item))
+
+
 def _attach() -> None:
     made: dict[str, Any] = {}
-    for name in (*_BINARY, *_COMPARED):
+    for name in _BINARY:
         do, short = getattr(operator, name), name.rstrip("_")
-        made[short] = lambda self, other, do=do: each(self, lambda v: do(v, other))
-        if name in _BINARY:
-            made["r" + short] = lambda self, other, do=do: each(self, lambda v: do(other, v))
+        made[short] = lambda self, other, do=do: _do(self, other, lambda v: do(v, other))
+        made["r" + short] = lambda self, other, do=do: _do(self, other, lambda v: do(other, v))
+    for name in _COMPARED:
+        do = getattr(operator, name)
+        made[name] = lambda self, other, do=do: _compared(self, other, do)
     made["divmod"] = made["rdivmod"] = lambda self, other: _refuse("`divmod` of it")
     for name in _UNARY:
         do = getattr(operator, name)
@@ -150,8 +199,8 @@ def _attach() -> None:
         made[name] = lambda self, do=do: _converted(self, do, "as a number of Python's")
     made["bool"] = lambda self: bool(_asked(self))
     made["bool"].followed = _asked
-    made["getitem"] = lambda self, key: each(self, lambda v: v[key])
-    made["contains"] = lambda self, item: each(self, lambda v: operator.contains(v, item))
+    made["getitem"] = lambda self, key: _do(self, key, lambda v: v[key])
+    made["contains"] = _contains
     made["len"] = lambda self: operator.index(each(self, len))
     made["iter"] = _items
     made["round"] = lambda self, *digits: each(self, lambda v: round(v, *digits))

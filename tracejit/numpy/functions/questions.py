@@ -13,7 +13,7 @@ from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.boxes.conversions import class_of
 from tracejit.numpy.boxes.pythons import require
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import implements
+from tracejit.numpy.dispatch import implements, publish
 from tracejit.numpy.functions.arrays.shaping import box_of
 from tracejit.numpy.functions.order.sorting import sort
 from tracejit.numpy.functions.statistics.reductions import inexact_dtype
@@ -88,10 +88,14 @@ def common_type(*arrays: Any) -> Any:
     return promote(*ds).type if ds else np.float16
 
 
-@implements(np.isscalar, "isscalar")
 def isscalar(element: Any) -> bool:
     """Whether it stands for a NumPy or Python scalar."""
-    return element.scalar if type(element) is Box else np.isscalar(element)
+    if type(element) is Box:
+        return element.scalar
+    return np.isscalar(element.tj_example() if hasattr(type(element), "tj_example") else element)
+
+
+publish(np.isscalar, isscalar, "isscalar")  # asked for things that are no boxes, too
 
 
 @implements(np.iterable, "iterable")
