@@ -93,11 +93,17 @@ modules.REBIND |= written.MODULES
 modules.CALLABLES |= {np.ndindex: nests.ndindex, np.ndenumerate: nests.ndenumerate}
 modules.CALLABLES |= {
     **dict.fromkeys((operator.concat, operator.iconcat), builtins_.concat),
+    **builtins_.IDENTITY,
+    callable: builtins_.STAND_INS["callable"],
     weakref.ref: builtins_.weak_reference,
 }
 modules.REBIND["heapq"] = types.SimpleNamespace(**{f.__name__: f for f in heaps.FORMS.values()})
 modules.REBIND["weakref"] = types.SimpleNamespace(ref=builtins_.weak_reference)
-modules.REBIND["operator"] = types.SimpleNamespace(concat=builtins_.concat, iconcat=builtins_.concat)
+modules.REBIND["operator"] = types.SimpleNamespace(
+    concat=builtins_.concat,
+    iconcat=builtins_.concat,
+    **{f.__name__: ours for f, ours in builtins_.IDENTITY.items()},
+)
 caller.run = frontend.call
 caller.original = frontend.users_own
 caller.outside = lambda: frontend.use(None)

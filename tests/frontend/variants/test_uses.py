@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -208,3 +210,70 @@ def test_what_stands_for_it_is_not_seen() -> None:
     for fn in (joined, order, scalar, raised):
         with pytest.raises(tj.errors.TracejitError):
             tj.jit(fn, fallback=False)(1.0)
+
+
+class Mode(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+    @property
+    def rate(self) -> float:
+        SEEN.append(self.name)
+        if self is Mode.LOW:
+            raise RuntimeError(self.name)
+        return 2.5
+
+
+SEEN: list[str] = []
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "callable": callable,
+    "scalar": np.isscalar,
+    "is": lambda y: (operator.is_(y, None), operator.is_not(None, y)),
+    "slice": slice,
+}
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+@pytest.mark.parametrize("use", ASKED)
+@pytest.mark.parametrize("pair", [(None, 1), ("ab", 2.5), ((1, 2), 2), ("ab", "cd")], ids=str)
+def test_classes_and_identity(use: str, pair: tuple[Any, Any]) -> None:
+    """What asks for the class or the identity of what stands for it."""
+    ask, (a, b) = ASKED[use], pair
+
+    def f(x):
+        try:
+            return ask(a if x > 0 else b)
+        except TypeError as e:
+            return str(e)
+
+    jitted = tj.jit(f, fallback=True)
+    for x in (1.0, -1.0, 2.0):
+        assert jitted(x) == f(x)
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+@pytest.mark.parametrize("other", [None, Mode.LOW])
+def test_properties_of_members_run_once(other: Any) -> None:
+    def f(x):
+        mode = Mode.HIGH if x > 0 else other
+        try:
+            return mode.rate
+        except (RuntimeError, AttributeError) as e:
+            return str(e)
+
+    jitted = tj.jit(f, fallback=True)
+    for x in (1.0, -1.0, 2.0):
+        SEEN.clear()
+        want, seen = f(x), SEEN.copy()
+        SEEN.clear()
+        assert (jitted(x), SEEN) == (want, seen)
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_errors_that_hold_one() -> None:
+    def f(x):
+        raise ValueError(None if x > 0 else (1, x))
+
+    for x in (1.0, -1.0):
+        with pytest.raises(ValueError, match="None" if x > 0 else "-1.0"):
+            tj.jit(f, fallback=True)(x)

@@ -19,6 +19,7 @@ from tracejit.frontend.lists import tables, wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.orders import extremum_by
 from tracejit.frontend.origins import is_library_class
+from tracejit.frontend.rewrite.hooks import conditions
 from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
@@ -251,6 +252,20 @@ def concat(a: Any, b: Any, /) -> Any:
                 what="`operator.concat` of an array", reason="it is a sequence to some versions"
             )
     return operator.concat(a, b)
+
+
+def _is(a: Any, b: Any, /) -> Any:
+    """`operator.is_`."""
+    return conditions.is_(a, b, negated=False)
+
+
+def _is_not(a: Any, b: Any, /) -> Any:
+    """`operator.is_not`."""
+    return conditions.is_(a, b, negated=True)
+
+
+#: Functions of `operator` that compare objects, of which traced values have others than Python's.
+IDENTITY = {operator.is_: _is, operator.is_not: _is_not}
 
 
 def weak_reference(x: Any, *callback: Any) -> Any:

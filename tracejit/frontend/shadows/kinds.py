@@ -331,7 +331,9 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     if type(name) is Text:
         name = known(name, "the attribute of this name")
     if type(x) is Variant:
-        return use.each(x, lambda v: traced_getattr(v, name, *default))
+        return use.each(
+            x, lambda v: traced_getattr(v, name, *default), probe=lambda v: _probe(v, name, *default)
+        )
     if type(x) is not Box:
         if name == "__dict__" and classes.users_class(x) is not x:
             classes.refuse_names(x)
@@ -356,6 +358,12 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     elif name not in vars(Box) and class_of(x) is np.ndarray and builtins.hasattr(np.ndarray, name):
         raise UnknownMemberError(name=name, aval=str(x.aval))
     return builtins.getattr(x, name, *default)
+
+
+def _probe(x: Any, name: str, *default: Any) -> None:
+    """Raises what `x.name` raises if there is none; a property of the user's is not asked."""
+    if not (isinstance(x, enum.Enum) and any(name in vars(c) for c in type(x).__mro__)):
+        traced_getattr(x, name, *default)
 
 
 def _kin(cls: Any, name: str) -> Any:

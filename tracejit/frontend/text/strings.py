@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.frontend.text.deferred import Text, asked, is_text, known, made, refusal
+from tracejit.frontend import active
+from tracejit.frontend.text.deferred import Text, asked, described, is_text, known, made, refusal
 from tracejit.frontend.text.recipes import Known, Made, Recipe, joined, picked
 from tracejit.tracing import Box
 
@@ -36,6 +37,8 @@ def _looking(name: str, use: str) -> Callable[..., Any]:
     function = _LOOKING[name]
 
     def method(self: Text, *args: Any) -> Any:
+        if name in ("str", "repr") and active.session() is None:  # for people, in an error
+            return function(described(self))
         return function(known(self, use), *args)
 
     method.__name__ = name

@@ -126,7 +126,7 @@ class Variant:
 class _Use:
     """How something is done with each form; `uses.py` says it."""
 
-    each: Callable[[Variant, Callable[[Any], Any]], Any]
+    each: Callable[..., Any]
     #: `either(test, a, b)`: `a if test else b`, of a traced truth value.
     either: Callable[[Any, Any, Any], Any]
 

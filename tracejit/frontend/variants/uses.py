@@ -15,6 +15,7 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import TracejitError, user_location
 from tracejit.errors.refusals import attempt
+from tracejit.frontend import active
 from tracejit.frontend.rewrite.hooks.branches import ifexp
 from tracejit.frontend.rewrite.hooks.predicates import raw_truth
 from tracejit.frontend.variants import node
@@ -27,10 +28,11 @@ from tracejit.tracing import Box, box, current_trace, new_trace
 Function = Callable[[Any], Any]
 
 
-def each(x: Variant, fn: Function) -> Any:
-    """`fn` of the form that `x` has, a function that changes nothing."""
+def each(x: Variant, fn: Function, probe: Function | None = None) -> Any:
+    """`fn` of the form that `x` has, a function that changes nothing. `probe`: raises what `fn` raises for a form that
+    can't do this, without the user's code."""
     index, where = x._tj_index.read(), user_location()
-    able, wrong = _able(x, fn)
+    able, wrong = _able(x, probe or fn)
     for n in wrong:
         leave_if(_is(index, n), "a value of a type with which Python can't do this")
     out = _of_one(x, fn, able, index, where)
@@ -105,6 +107,8 @@ def _items(x: Variant) -> Iterator[Any]:
 
 
 def _text(x: Variant, fn: Function) -> str:
+    if active.session() is None:  # for people, as in an error that has left the function
+        return "Traced<a value of one of several types>"
     out = each(x, fn)
     if type(out) is not str:
         raise refusal("its text")

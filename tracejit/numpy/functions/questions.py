@@ -92,6 +92,8 @@ def isscalar(element: Any) -> bool:
     """Whether it stands for a NumPy or Python scalar."""
     if type(element) is Box:
         return element.scalar
+    if isinstance(element, str):  # or what stands for text
+        return True
     return np.isscalar(element.tj_example() if hasattr(type(element), "tj_example") else element)
 
 

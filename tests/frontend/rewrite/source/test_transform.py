@@ -823,3 +823,34 @@ def test_builtins_of_long_arrays(f):
     np.testing.assert_array_equal(tj.jit(f)(x), f(x))
     np.testing.assert_array_equal(tj.jit(f)(x[2:]), f(x[2:]))
     assert len(tj.jit(f).lower(np.ones(1000)).jaxpr.eqns) < 9
+
+
+def test_jumps_that_are_never_reached() -> None:
+    def f(x):
+        for a in x:
+            if a > 1:
+                return 5.0
+                break
+            continue
+            break
+        return 3.0
+
+    for x in (np.arange(3.0), -np.arange(3.0)):
+        assert tj.jit(f, fallback=False)(x) == f(x)
+
+
+def test_a_step_before_a_loop_may_end_it() -> None:
+    """A second step that is to make it settle is not taken where the first one has ended it."""
+
+    def f(x):
+        n, r = 0, False
+        for _ in range(40):
+            n += 1
+            r = (1, "z")
+            if x[0] < 3:
+                break
+        last = r
+        return n, last is False
+
+    for x in (np.arange(3.0), np.arange(3.0) + 5):
+        assert tj.jit(f, fallback=False)(x) == f(x)

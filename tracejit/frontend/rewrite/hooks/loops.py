@@ -156,7 +156,8 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
             return True
         except Exception as e:
             reason = e.reason if isinstance(e, NotNative) else reason_of(e)
-            if not _may_settle(e, s) or peeled + 1 == MAX_PEELED:
+            left = peeled > 0 and s.stops and truth(_stopped(body, s)) is None  # by the steps before, perhaps
+            if left or not _may_settle(e, s) or peeled + 1 == MAX_PEELED:
                 break
         body(next(items))
         if s.stops and truth(_stopped(body, s)):

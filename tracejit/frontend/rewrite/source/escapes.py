@@ -198,11 +198,9 @@ class Lowering:
     ) -> tuple[list[ast.stmt], set[str]]:
         self.count += 1
         flags = _Flags(f"_tj_break_{self.count}", f"_tj_continue_{self.count}")
-        mine = [e for e, path in self.plan.paths if path and path[0] is s and not isinstance(e, ast.Return)]
-        breaks = any(isinstance(e, ast.Break) and self.plan.lowered(e) for e in mine)
-        continues = any(isinstance(e, ast.Continue) and self.plan.lowered(e) for e in mine)
         s.body, inside = self.block(s.body, flags)
-        if continues:
+        breaks = flags.broken in inside  # one that is never reached sets no flag
+        if flags.continued in inside:
             s.body.insert(0, at(_assign(flags.continued, ast.Constant(False)), s))
         returned = inside & {RETURNED}
         stops = ({flags.broken} if breaks else set()) | returned
