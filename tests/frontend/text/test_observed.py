@@ -8,6 +8,7 @@ import logging
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tracejit as tj
@@ -72,3 +73,25 @@ def test_a_program_that_prints_and_counts_is_one() -> None:
     with contextlib.redirect_stdout(out):
         assert [step(counter, float(n)) for n in range(100)] == list(range(1, 101))
     assert step.trace_count == 1 and out.getvalue().splitlines()[-1] == "100 99.0"
+
+
+def _of_class(x):
+    r, s = "sum" if x[2] > 1 else "ab", f"{x[0]}"
+    return r.__class__.__name__, s.__class__ is str, "a".__class__, str(s.__doc__)[:3], r.upper.__name__
+
+
+def _not_added(x):
+    found = []
+    for how in (lambda s: s + 1, lambda s: 1.5 + s, lambda s: s + [1], lambda s: None + s):
+        try:
+            how(f"{x[0]}")
+        except TypeError as e:
+            found.append(str(e))
+    return found
+
+
+@pytest.mark.parametrize("f", [_of_class, _not_added])
+@pytest.mark.parametrize("fallback", [True, False])
+def test_what_python_says_of_text_is_said_of_strings(f, fallback):
+    for x in (np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 0.0])):
+        assert tj.jit(f, fallback=fallback)(x) == f(x)

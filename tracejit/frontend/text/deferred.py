@@ -36,6 +36,9 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.tracing import Box, box, to_raw
 
+#: Of which Python says that they are not added to text.
+_NO_TEXTS = frozenset({bool, int, float, complex, type(None), bytes, list, tuple, dict, set})
+
 
 class Text:
     """Text of the traced `values`, which `recipe` takes."""
@@ -54,9 +57,13 @@ class Text:
         return str
 
     def __add__(self, other: Any) -> Any:
+        if type(other) in _NO_TEXTS:
+            return "" + other  # raises
         return concatenated((self, other)) if is_text(other) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
+        if type(other) in _NO_TEXTS:
+            return other + ""  # raises
         return concatenated((other, self)) if is_text(other) else NotImplemented
 
     def __mul__(self, times: Any) -> Any:

@@ -4,6 +4,7 @@ members that it names."""
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +47,9 @@ def mul(a: Any, b: Any) -> Any:
     return templates.times(a, b) if capturing() is not None else a * b
 
 
+_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
+
+
 def method(x: Any, name: str) -> Any:
     """The method `name` of a string, or of something else, or a special member."""
     if type(x) is Box:
@@ -54,6 +58,8 @@ def method(x: Any, name: str) -> Any:
         return kinds.of_object(name)
     if (type(x) is not Text and type(x) is not str) or capturing() is None:
         return kinds.traced_getattr(x, name)
+    if not isinstance(getattr(str, name, None), _METHODS):  # its class, say
+        return getattr("" if type(x) is Text else x, name)
     if name == "format":
         return functools.partial(templates.format_method, x)
     return functools.partial(join, x) if name == "join" else templates.method(x, name)
