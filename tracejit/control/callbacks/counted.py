@@ -32,11 +32,8 @@ class Counted(Entry):
         for _ in range(int(times)):
             super().direct()
 
-    def of_numbers(self, *numbers: Any) -> None:
-        self.direct(*numbers)
-
     def for_numbers(self, count: int, keep: Callable[[BaseException, bool], None]) -> Callable[..., Any]:
-        return for_numbers(self.of_numbers, count, keep)
+        return for_numbers(self.direct, count, keep)
 
 
 def _eval(times: Any, *, callback: Counted) -> list[Any]:

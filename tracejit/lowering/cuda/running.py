@@ -64,7 +64,8 @@ class DeviceProgram:
         )  # kernels take both for multiples of 16
         end = self.offsets[1] + 8 * kernels.STATUS_WORDS * self.plan.fallible
         #: Of the block of memory.
-        self.room, self.bytes = (-(-end // 256) * 256, -(-end // 256) * 256 + room) if room else (end, end)
+        self.room = -(-end // 256) * 256 if room else end
+        self.bytes = self.room + room
         self._lay_out()
         self._tables: list[_Table] = []  # that no run uses now
         self._rooms = [self._known_room(n) for n in range(len(lowered.out_avals))]

@@ -64,8 +64,6 @@ class CuBlas:
     """The functions of cuBLAS for one card, which is the current one when they are called. `bytes`: of the memory that
     it works in. A function raises RuntimeError where cuBLAS says that something failed."""
 
-    records = True
-
     def __init__(self, number: int, cc: tuple[int, int]) -> None:
         self.number, self.bytes = number, _NEW if cc >= (9, 0) else _OLD
 

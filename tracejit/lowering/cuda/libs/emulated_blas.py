@@ -21,7 +21,6 @@ _modes = threading.local()  # as handles are
 
 
 bytes = 512  # of the memory that it works in
-records = True
 
 
 def handle(stream: int, room: int) -> int:

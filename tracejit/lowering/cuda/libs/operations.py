@@ -82,7 +82,7 @@ def _function(library: Any, blas: Any, on: Any, array: Callable[[Any, int], Any]
         return Function(
             lambda stream, room, *addresses: direct(blas.handle(stream, room), *addresses),
             blas.bytes,
-            blas.records,
+            True,
         )
     views, does = [*library.ins, *library.outs], operation.run
     assert does is not None
