@@ -20,6 +20,7 @@ from tracejit.scipy.optimizing import everywhere as _everywhere
 from tracejit.scipy.optimizing import linear as _linear
 from tracejit.scipy.optimizing import minima as _minima
 from tracejit.scipy.optimizing import monotone as _monotone
+from tracejit.scipy.optimizing import numbers as _numbers
 from tracejit.scipy.optimizing import older as _older
 from tracejit.scipy.optimizing import one_variable as _one_variable
 from tracejit.scipy.optimizing import rosenbrock as _rosenbrock
@@ -169,7 +170,7 @@ milp = _part.solver(_linear.milp)
 nnls = _part.function(_linear.nnls)
 least_squares = _part.solver(_squares.least_squares, supply=_supplied.least_squares)
 minimize = _part.solver(_minima.minimize, supply=_supplied.minimize)
-minimize_scalar = _part.solver(_one_variable.minimize_scalar)
+minimize_scalar = _part.solver(_numbers.minimize_scalar)
 newton = _part.solver(_one_variable.newton)
 root_scalar = _part.solver(_one_variable.root_scalar)
 toms748 = _part.solver(_one_variable.toms748)

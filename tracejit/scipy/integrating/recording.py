@@ -16,7 +16,7 @@ from tracejit.control.custom.implicit import custom_root
 from tracejit.errors import SolverRoomError
 from tracejit.ops.indexing.index_check import check_index
 from tracejit.scipy.integrating.problem import Problem
-from tracejit.scipy.optimizing.bracketing import brent
+from tracejit.scipy.optimizing.loops.bracketing import brent
 from tracejit.scipy.solving import number_solve
 from tracejit.tracing import caller, to_raw
 

@@ -1,6 +1,7 @@
 """Solvers of `scipy.optimize` besides those in `optimize` itself.
 
-`minima` is `minimize`, natively by `bfgs` with its `line_search`, under `constraints`; `squares` is `least_squares`,
-natively by `trust_region`; `curves` fits curves by it. `bracketing` finds roots in intervals, `one_variable` has what
-else there is for functions of one number, `linear` has linear programs. `results` are what they give.
+`minima` is `minimize`, natively by `bfgs`, under `constraints`; `squares` is `least_squares`, natively by
+`trust_region`; `curves` fits curves by it. `numbers` has the minima of functions of one number, `one_variable` roots of
+such functions, `linear` linear programs. `results` are what they give. The loops themselves are in `loops`, and in
+`tracejit.scipy.written.minima`.
 """

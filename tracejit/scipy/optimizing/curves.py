@@ -17,9 +17,9 @@ from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.linalg import solve_triangular
+from tracejit.scipy.optimizing.loops.trust_region import LOSSES, Robust
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.squares import Problem, solved
-from tracejit.scipy.optimizing.trust_region import LOSSES, Robust
 from tracejit.tracing import Box, call_user, to_raw, users_own
 
 _SETTINGS = frozenset(("ftol", "xtol", "gtol", "maxfev", "factor"))

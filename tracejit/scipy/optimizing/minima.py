@@ -12,8 +12,8 @@ from tracejit import numpy as tnp
 from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
-from tracejit.scipy.optimizing import bfgs
 from tracejit.scipy.optimizing.constraints import CLOSE, Constraint, given, limits, multipliers, together
+from tracejit.scipy.optimizing.loops import bfgs
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
 from tracejit.tracing import caller, to_raw

@@ -16,7 +16,7 @@ from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
 from tracejit.scipy.hosting.calls import parameters
-from tracejit.scipy.optimizing import minima, one_variable
+from tracejit.scipy.optimizing import minima, numbers
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import message, place_of, python
@@ -171,8 +171,7 @@ def brent(
     maxiter: int = 500,
 ) -> Any:  # fmt: skip
     """The minimum of `func(x, *args)` by Brent's method: see `minimize_scalar`."""
-    options = {"xtol": tol, "maxiter": maxiter}
-    r = one_variable.minimize_scalar(func, brack, None, args, "brent", None, options)
+    r = numbers.found(func, args, "brent", brack, {"xtol": tol, "maxiter": maxiter}, must=True)
     return (r.x, r.fun, r.nit, r.nfev) if full_output else r.x
 
 
@@ -181,8 +180,7 @@ def golden(
     full_output: Any = 0, maxiter: int = 5000,
 ) -> Any:  # fmt: skip
     """The minimum of `func(x, *args)` by the golden section: see `minimize_scalar`."""
-    options = {"xtol": tol, "maxiter": maxiter}
-    r = one_variable.minimize_scalar(func, brack, None, args, "golden", None, options)
+    r = numbers.found(func, args, "golden", brack, {"xtol": tol, "maxiter": maxiter}, must=True)
     return (r.x, r.fun, r.nfev) if full_output else r.x
 
 
@@ -192,8 +190,8 @@ def fminbound(
 ) -> Any:  # fmt: skip
     """The minimum of `func(x, *args)` between `x1` and `x2`: see `minimize_scalar`."""
     options = {"xatol": xtol, "maxiter": maxfun, "disp": disp}
-    r = one_variable.minimize_scalar(func, None, (x1, x2), args, "bounded", None, options)
-    return (r.x, r.fun, 0, r.nfev) if full_output else r.x
+    r = numbers.found(func, args, "bounded", (x1, x2), options)
+    return (r.x, r.fun, r.status, r.nfev) if full_output else r.x
 
 
 # ---------------------------------------------------------------- roots and squares
@@ -271,13 +269,4 @@ def bracket(
 ) -> tuple[Any, ...]:  # fmt: skip
     """Three points around a minimum of `func(x, *args)`, the values there, and the number of calls, as SciPy's
     `bracket` finds them. They have no derivatives."""
-    inner = solving.with_args(func, args)
-    ends = [tnp.asarray(x).astype(float) for x in (xa, xb)]
-
-    def host(fs: Any, a: Any, b: Any) -> Any:
-        find = scipy_module("optimize").bracket
-        return find(lambda x: float(fs[0](x)), float(a), float(b), (), grow_limit, maxiter)
-
-    compiled = [solving.Compiled(lambda x: solving.scalar(inner(x)), ends[0])]
-    *found, calls = solving.host_call(host, compiled, [*[solving.NUMBER] * 6, solving.COUNT], *ends)
-    return (*found, python(calls))
+    return numbers.around(func, xa, xb, args, grow_limit, maxiter)

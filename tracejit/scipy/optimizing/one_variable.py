@@ -1,4 +1,4 @@
-"""Solvers of `scipy.optimize` for functions of one number: SciPy's own code on compiled functions, with the derivatives
+"""Roots of functions of one number, natively where SciPy's method has a loop of ours, with the derivatives
 of solutions by the implicit function theorem (see `solving`)."""
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
-from tracejit.scipy.optimizing import open_methods
-from tracejit.scipy.optimizing.bracketing import FINDERS
-from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
-from tracejit.tracing import new_array, to_raw, wrap
+from tracejit.scipy.optimizing.loops import open_methods
+from tracejit.scipy.optimizing.loops.bracketing import FINDERS
+from tracejit.scipy.optimizing.results import complete, message, place_of, python
+from tracejit.tracing import new_array, to_raw
 
 _F64 = np.dtype(np.float64)
 #: The least relative tolerance of SciPy.
@@ -328,48 +328,3 @@ def fixed_point(
     x, done = solving.root_of(lambda x: x - step(x), start.reshape(-1), solve, solving.dense_solve)
     _must(done, "fixed_point did not converge.")
     return new_array(to_raw(x.reshape(start.shape)))
-
-
-def minimize_scalar(
-    fun: Callable[..., Any],
-    bracket: Any = None,
-    bounds: Any = None,
-    args: Any = (),
-    method: Any = None,
-    tol: Any = None,
-    options: Any = None,
-) -> Any:
-    """A minimum of `fun(x, *args)`, by SciPy's "brent", "bounded" or "golden".
-
-    The result has `x`, `fun`, `nit`, `nfev` and `success`. The derivatives of `x` are those of a point at which the
-    slope is zero, or that lies on a bound."""
-    if callable(method):
-        refuse("minimize_scalar", "a method of the user's", "name one of SciPy's")
-    inner = solving.with_args(fun, args)
-
-    def value(x: Any) -> Any:
-        return solving.scalar(inner(x))
-
-    limits = [tnp.asarray(v).astype(float) for v in (bounds if bounds is not None else (-np.inf, np.inf))]
-    known = [tnp.asarray(v).astype(float) for v in (bracket or ())]
-    settings = {"method": method, "tol": tol, "options": options}
-
-    def solve(x: Any) -> tuple[Any, Any]:
-        def run(fs: Any, low: Any, high: Any, *known: Any) -> Any:
-            given: dict[str, Any] = {} if bounds is None else {"bounds": (float(low), float(high))}
-            given |= {"bracket": tuple(map(float, known))} if known else {}
-            r = _theirs().minimize_scalar(_of_floats(fs[0]), **given, **settings)
-            return r.x, r.get("nit", 0), r.nfev, r.success
-
-        results = [solving.NUMBER, *[solving.COUNT] * 3]
-        found = solving.host_call(run, [solving.Compiled(value, x)], results, *limits, *known)
-        return found[0], found[1:]
-
-    def conditions(x: Any) -> Any:
-        slope = solving.gradient(value)(x)
-        return slope if bounds is None else solving.within(limits[0], limits[1], x, slope)
-
-    start = tnp.asarray(0.0)
-    x, (nit, nfev, success) = solving.root_of(conditions, start, solve, solving.number_solve)
-    fields = {"nit": python(nit), "nfev": python(nfev), "success": python(success != 0)}
-    return partial("minimize_scalar", x=x, fun=wrap(to_raw(value(x))), **fields)

@@ -38,6 +38,16 @@ def message(place: Any) -> Any:
     return caller.text_of(text_at, to_raw(place))
 
 
+def message_among(texts: tuple[str, ...], code: Any) -> Any:
+    """The one of `texts` that the traced `code` says."""
+    return caller.text_of(_among(texts), to_raw(code))
+
+
+@functools.cache
+def _among(texts: tuple[str, ...]) -> Any:
+    return texts.__getitem__
+
+
 def python(x: Any) -> Any:
     """A number that is Python's in SciPy's result."""
     return box(to_raw(x), True)

@@ -17,11 +17,11 @@ from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.optimizing.constraints import limits
+from tracejit.scipy.optimizing.loops.reflected import Box
+from tracejit.scipy.optimizing.loops.reflected import fit as between
+from tracejit.scipy.optimizing.loops.trust_region import LOSSES, Robust, fit
 from tracejit.scipy.optimizing.one_variable import refuse
-from tracejit.scipy.optimizing.reflected import Box
-from tracejit.scipy.optimizing.reflected import fit as between
 from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
-from tracejit.scipy.optimizing.trust_region import LOSSES, Robust, fit
 from tracejit.tracing import Box as Traced
 from tracejit.tracing import call_user, caller, to_raw
 

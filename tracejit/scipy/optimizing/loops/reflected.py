@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit import lax
 from tracejit import numpy as tnp
-from tracejit.scipy.optimizing.trust_region import (
+from tracejit.scipy.optimizing.loops.trust_region import (
     Fit,
     Inner,
     Proposal,

@@ -9,7 +9,7 @@ import pytest
 import scipy.optimize as so
 
 import tracejit as tj
-from tracejit.scipy.optimizing.trust_region import decomposed
+from tracejit.scipy.optimizing.loops.trust_region import decomposed
 
 T = np.linspace(0, 3, 30)
 SEEN = 2 * np.exp(-0.7 * T) + 0.02 * np.sin(30 * T) + 0.5

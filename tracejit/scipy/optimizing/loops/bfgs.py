@@ -13,7 +13,7 @@ import numpy as np
 
 from tracejit import lax
 from tracejit import numpy as tnp
-from tracejit.scipy.optimizing.line_search import search
+from tracejit.scipy.optimizing.loops.line_search import search
 
 #: Options that the loop takes, and SciPy's defaults.
 DEFAULTS: dict[str, Any] = {"gtol": 1e-5, "norm": np.inf, "maxiter": None, "xrtol": 0, "c1": 1e-4, "c2": 0.9}
