@@ -140,3 +140,29 @@ def test_failures() -> None:
         tj.jit(lambda b: ss.lsim(ss.dlti(b, CUBIC), U, T))(NUM)
     with pytest.raises(ValueError, match="SISO"):
         tj.jit(lambda a: ss.freqresp((a, TWO, C, FEED)))(A)
+
+
+@pytest.mark.parametrize(
+    "kinds", [(np.float32, np.float32), (np.float32, float), (int, np.float32), (complex, float)]
+)
+def test_precisions_are_scipys(kinds: tuple[Any, Any]) -> None:
+    b, a = (
+        np.array(c).astype(kind) for c, kind in zip(([2.0, 1.0, 3.0], [4.0, 1.0, 2.0]), kinds, strict=True)
+    )
+    b = b * (1 + 0.5j) if kinds[0] is complex else b
+    calls = {
+        ss.normalize: (b, a),
+        ss.tf2ss: (b, a),
+        ss.zpk2tf: (b.real, a, 2.0),
+        ss.freqresp: ((b.real, a, 2), W),
+        ss.step: ((b, a), None, T),
+    }
+    for f, given in calls.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want = f(*given)
+        for x, y in zip(want, tj.jit(f)(*given), strict=True):
+            assert (x.dtype, x.shape) == (y.dtype, y.shape)
+            close = 1e-5 if x.dtype in (np.float32, np.complex64) else 1e-11
+            np.testing.assert_allclose(y, x, rtol=close, atol=close)
+    assert len(tj.jit(ss.freqresp)((NUM, CUBIC), 5)[0]) == 5

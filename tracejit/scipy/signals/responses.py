@@ -3,6 +3,7 @@ differentiable in coefficients and inputs."""
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any
 
@@ -16,7 +17,7 @@ from tracejit.ops._lazy import scipy_signal
 from tracejit.scipy import solving
 from tracejit.scipy.hosting.likeness import floats, refuse
 from tracejit.scipy.linalg import expm
-from tracejit.scipy.signals.systems import state_space
+from tracejit.scipy.signals.systems import is_single, state_space, tf2zpk
 from tracejit.tracing import Box, to_raw
 
 __all__ = ["bode", "dbode", "dfreqresp", "dimpulse", "dlsim", "dstep", "freqresp", "impulse", "lsim", "step"]
@@ -25,7 +26,7 @@ _TIMES = "an error of SciPy's about times that are negative or not equally space
 
 def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> tuple[Any, Any, Any]:
     """Times, outputs and states of a continuous system with the inputs `U` at the equally spaced times `T`."""
-    a, b, c, d = state_space(system)
+    a, b, c, d = state_space(system, complex_outputs=True)
     n, inputs = a.shape[0], b.shape[1]
     t = tnp.asarray(T)
     if t.ndim != 1:
@@ -78,7 +79,7 @@ def _times(a: Any, n: Any) -> Any:
 
 def impulse(system: Any, X0: Any = None, T: Any = None, N: Any = None) -> tuple[Any, Any]:
     """Times and outputs after an impulse at time 0."""
-    a, b, c, d = state_space(system)
+    a, b, c, d = state_space(system, complex_outputs=True)
     start = tnp.squeeze(b, -1) if X0 is None else tnp.squeeze(b + floats(X0)[:, None], -1)
     t = _given_times(a, T, N)
     t, y, _ = lsim((a, b, c, d), 0.0, t, start, interp=False)
@@ -87,7 +88,7 @@ def impulse(system: Any, X0: Any = None, T: Any = None, N: Any = None) -> tuple[
 
 def step(system: Any, X0: Any = None, T: Any = None, N: Any = None) -> tuple[Any, Any]:
     """Times and outputs where the input is 1 from time 0 on."""
-    own = state_space(system)
+    own = state_space(system, complex_outputs=True)
     t = _given_times(own[0], T, N)
     t, y, _ = lsim(own, tnp.ones((t.size, own[1].shape[1])), t, X0, interp=False)
     return t, y
@@ -102,17 +103,22 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> tuple[Any, Any]:
     own = state_space(system)
     if own[3].shape != (1, 1):
         raise ValueError("freqresp() requires a SISO (single input, single output) system.")
-    w = _frequencies(system, n) if w is None else tnp.asarray(w)
-    if not w.ndim and w.dtype.kind in "iu":
-        refuse("freqresp", "an integer `w`, for SciPy a number of frequencies", "give `n`")
-    w = tnp.atleast_1d(w)
+    w = None if w is None else tnp.asarray(w)
+    if w is not None and not w.ndim and w.dtype.kind in "iu":  # for SciPy a number of them
+        n, w = operator.index(w), None
+    w = tnp.atleast_1d(_frequencies(system, n) if w is None else w)
     y = _answers(system, own, 1j * w)
     leave_if(to_raw(~tnp.all(tnp.isfinite(y))), "what SciPy makes of a frequency near a pole, or of NaN")
     return w, y
 
 
 def _answers(system: Any, own: tuple[Any, ...], s: Any) -> Any:
-    """num(s) / den(s) of a transfer function, else c (s - a)^-1 b + d."""
+    """num(s) / den(s) of a transfer function, else c (s - a)^-1 b + d. SciPy takes what has single precision to zeros
+    and poles of such precision."""
+    if len(system) < 4 and any(is_single(tnp.asarray(c)) for c in system):
+        zeros, poles, gain = tf2zpk(*system) if len(system) == 2 else system
+        above, below = (tnp.prod(s[:, None] - tnp.asarray(r), axis=1) for r in (zeros, poles))
+        return gain * above / below
     if len(system) == 2:
         num, den = (tnp.asarray(c) for c in system)
         if num.ndim == 1 and den.ndim == 1:
@@ -220,6 +226,8 @@ def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -
     if w is None:
         w = np.linspace(0, 2 * np.pi if whole else np.pi, n, endpoint=False)
     w = tnp.atleast_1d(tnp.asarray(w))
+    if any(is_single(tnp.asarray(x)) for x in system[:-1]):
+        refuse("dfreqresp", "single precision")
     return w, _answers(system[:-1], own, tnp.exp(1j * w))
 
 

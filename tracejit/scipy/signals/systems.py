@@ -22,19 +22,32 @@ _BAD = "what SciPy makes of a system whose first coefficients are zero"
 def _doubles(x: Any) -> Any:
     """An array of doubles or complex numbers. SciPy computes in single precision what is given so."""
     x = tnp.asarray(x)
-    if x.dtype.kind in "fc" and x.dtype.itemsize < (16 if x.dtype.kind == "c" else 8):
+    if is_single(x):
         refuse("linear systems", "single precision")
     return floats(x)
+
+
+def is_single(x: Any) -> bool:
+    """Whether an array has numbers of less than double precision."""
+    return x.dtype.kind in "fc" and x.dtype.itemsize < (16 if x.dtype.kind == "c" else 8)
+
+
+def _numbers(x: Any) -> Any:
+    """An array of doubles or complex numbers; single precision, which coefficients keep, stays."""
+    x = tnp.asarray(x)
+    return x if x.dtype in (np.float32, np.complex64) else _doubles(x)
 
 
 def _normalized(num: Any, den: Any) -> tuple[Any, Any]:
     """The coefficients over the first one of `den`; `num` has a row for each output. Coefficients that SciPy
     would leave away, and warn of, are left to Python."""
-    den, num = tnp.atleast_1d(_doubles(den)), tnp.atleast_1d(_doubles(num))
+    den, num = tnp.atleast_1d(_numbers(den)), tnp.atleast_1d(_numbers(num))
     if den.ndim != 1 or num.ndim > 2:
         raise ValueError("Denominator polynomial must be rank-1 array, numerator of rank 1 or 2.")
-    leave_if(to_raw((den[0] == 0) | tnp.all(tnp.abs(num[..., 0]) <= 1e-14 * tnp.abs(den[0]))), _BAD)
-    return tnp.atleast_2d(num) / den[0], den / den[0]
+    leave_if(to_raw(den[0] == 0), _BAD)
+    num, den = tnp.atleast_2d(num) / den[0], den / den[0]
+    leave_if(to_raw(tnp.all(tnp.abs(num[:, 0]) <= 1e-14)), _BAD)
+    return num, den
 
 
 def normalize(b: Any, a: Any) -> tuple[Any, Any]:
@@ -49,7 +62,7 @@ def tf2ss(num: Any, den: Any) -> tuple[Any, Any, Any, Any]:
     k = den.size
     if num.shape[1] > k:
         raise ValueError("Improper transfer function. `num` is longer than `den`.")
-    num = tnp.concatenate([tnp.zeros((num.shape[0], k - num.shape[1])), num], axis=1)
+    num = tnp.concatenate([tnp.zeros((num.shape[0], k - num.shape[1]), num.dtype), num], axis=1)
     d = num[:, :1]
     if k == 1:
         return tnp.zeros((1, 1)), tnp.zeros((1, 1)), tnp.zeros((num.shape[0], 1)), d
@@ -59,7 +72,8 @@ def tf2ss(num: Any, den: Any) -> tuple[Any, Any, Any, Any]:
 
 def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> tuple[Any, Any]:
     """The transfer function from one input to all outputs."""
-    a, b, c, d = matrices(A, B, C, D)
+    a, b, c, _ = matrices(A, B, C, D)
+    d = tnp.atleast_2d(_numbers(D))  # of which SciPy takes 1 away in the precision that it has
     if input >= d.shape[1]:
         raise ValueError("System does not have the input specified.")
     b, d = b[:, input : input + 1], d[:, input : input + 1]
@@ -83,12 +97,12 @@ def product(roots: Any) -> Any:
     return c
 
 
-def matrices(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
-    """Real matrices of fitting shapes."""
-    out = tuple(tnp.atleast_2d(_doubles(m)) for m in (a, b, c, d))
-    if any(dtypes.is_complex(m.dtype) for m in out):
+def matrices(a: Any, b: Any, c: Any, d: Any, complex_outputs: bool = False) -> tuple[Any, Any, Any, Any]:
+    """Matrices of doubles, of fitting shapes. They are real, or those of the states are, if outputs may be complex."""
+    a, b = (tnp.atleast_2d(_doubles(m)) for m in (a, b))
+    c, d = (tnp.atleast_2d(floats(_numbers(m))) for m in (c, d))
+    if any(dtypes.is_complex(m.dtype) for m in ((a, b) if complex_outputs else (a, b, c, d))):
         refuse("linear systems", "complex matrices")
-    a, b, c, d = out
     n = a.shape[0]
     if a.shape[1] != n or b.shape[0] != n or c.shape[1] != n or d.shape != (c.shape[0], b.shape[1]):
         raise ValueError("The input arrays have incompatible shapes.")
@@ -100,6 +114,8 @@ def tf2zpk(b: Any, a: Any) -> tuple[Any, Any, Any]:
     num, den = _normalized(b, a)
     if num.shape[0] != 1:
         raise ValueError("a transfer function of one output is wanted")
+    if num.dtype != den.dtype and (is_single(num) or is_single(den)):
+        refuse("tf2zpk", "coefficients of two precisions")
     num = num[0]
     gain = num[0]
     return _roots(num / gain), _roots(den), gain
@@ -107,9 +123,12 @@ def tf2zpk(b: Any, a: Any) -> tuple[Any, Any, Any]:
 
 def _roots(c: Any) -> Any:
     """The zeros of a polynomial; none may be zero, and some must not be real, or NumPy gives another dtype."""
+    c = _numbers(c)
     n = c.size - 1
     if n < 1:
         return tnp.zeros(0)
+    if c.dtype == np.complex64:
+        refuse("linear systems", "single precision")
     if n == 1 and not dtypes.is_complex(c.dtype):
         return -c[1:] / c[0]
     out = tnp.roots(c, strip_zeros=False)
@@ -124,7 +143,9 @@ def ss2zpk(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> tuple[Any, Any, An
 
 def zpk2tf(z: Any, p: Any, k: Any) -> tuple[Any, Any]:
     """The transfer function with these zeros, poles and gains. Complex coefficients are left to Python."""
-    z, p, k = tnp.atleast_1d(z), tnp.atleast_1d(p), tnp.asarray(k)
+    z, p = tnp.atleast_1d(z), tnp.atleast_1d(p)
+    kind = tnp.result_type(z.real.dtype, p.real.dtype, k)
+    k = tnp.asarray(k, dtype=kind if kind.kind in "fc" else float)
     if z.ndim > 1 and k.ndim == 0:
         k = tnp.broadcast_to(k, z.shape[:1])
     if z.ndim > 1:
@@ -136,9 +157,9 @@ def zpk2tf(z: Any, p: Any, k: Any) -> tuple[Any, Any]:
 
 def _polynomial(roots: Any) -> Any:
     """The coefficients of the polynomial with these zeros, which are real if the complex ones come in pairs."""
-    if roots.dtype.kind not in "fc":
-        refuse("zpk2tf", "zeros or poles that are integers")
-    roots = _doubles(roots)
+    if roots.dtype.kind not in "fc" and roots.dtype != np.int64:
+        refuse("zpk2tf", "zeros or poles of this type")
+    roots = roots if roots.dtype == np.int64 else _numbers(roots)
     c = product(roots)
     if dtypes.is_complex(roots.dtype):
         same = tnp.sort(roots) == tnp.sort(tnp.conjugate(roots))
@@ -166,14 +187,14 @@ def sos2zpk(sos: Any) -> tuple[Any, Any, Any]:
     return out[0], out[1], tnp.prod(sos[:, 0] / sos[:, 3])
 
 
-def state_space(system: Any) -> tuple[Any, Any, Any, Any]:
+def state_space(system: Any, complex_outputs: bool = False) -> tuple[Any, Any, Any, Any]:
     """The matrices of a system given as a tuple of any form."""
     if len(system) == 2:
-        return matrices(*tf2ss(*system))
+        return matrices(*tf2ss(*system), complex_outputs)
     if len(system) == 3:
-        return matrices(*zpk2ss(*system))
+        return matrices(*zpk2ss(*system), complex_outputs)
     if len(system) == 4:
-        return matrices(*system)
+        return matrices(*system, complex_outputs)
     raise ValueError("Needs 2, 3 or 4 arguments: a system as (num, den), (z, p, k) or (A, B, C, D)")
 
 
