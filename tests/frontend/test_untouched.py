@@ -22,6 +22,13 @@ class Noisy:
         Noisy.made += 1
         return self.x * 2
 
+    def twice(self):
+        before = Noisy.made
+        Noisy.made += 1
+        between = Noisy.made
+        Noisy.made += 1
+        return before, between, self.made, self.x * Noisy.made
+
     def of_module(self):
         global COUNT
         COUNT += 1
@@ -37,10 +44,35 @@ class Logging:
         return self.x * 2
 
 
-def test_a_method_of_a_dataclass_that_is_refused_leaves_nothing_behind():
-    with pytest.raises((CapturedWriteError, UnfollowedError)):
-        tj.jit(lambda n: n.of_class())(Noisy(np.ones(2)))
-    assert Noisy.made == 0
+def test_a_method_of_a_dataclass_writes_into_its_class_at_each_call(monkeypatch):
+    monkeypatch.setattr(Noisy, "made", 0)
+    f = tj.jit(lambda n: n.of_class())
+    for n in range(3):
+        assert f(Noisy(np.ones(2))).tolist() == [2.0, 2.0]
+        assert Noisy.made == n + 1
+    f = tj.jit(lambda n: n.twice())
+    for n in range(3, 9, 2):
+        assert repr(f(Noisy(2.0))) == repr((n, n + 1, n + 2, 2.0 * (n + 2)))
+
+
+def test_what_a_branch_writes_into_such_a_class_is_refused(monkeypatch):
+    monkeypatch.setattr(Noisy, "made", 0)
+
+    def f(n, t):
+        if t > 0:
+            n.of_class()
+        return n.x
+
+    def step(n, t):
+        for _ in range(100):
+            n.of_class()
+            t = t + 1
+        return t
+
+    for g in (f, step, tj.grad(lambda n, t: n.of_class().sum() * t, argnums=1)):
+        with pytest.raises((CapturedWriteError, UnfollowedError)):
+            tj.jit(g)(Noisy(np.ones(2)), 1.0)
+        assert Noisy.made == 0
 
 
 @pytest.mark.parametrize("method", ["of_module", "of_list"])
@@ -59,9 +91,10 @@ def test_an_exception_that_ends_the_trace_leaves_nothing_behind():
         n.of_class()
         raise KeyError("no")
 
+    before = Noisy.made
     with pytest.raises(KeyError):
         tj.jit(f)(Noisy(np.ones(2)))
-    assert Noisy.made == 0
+    assert Noisy.made == before
 
 
 def test_attributes_of_functions_are_watched():
@@ -115,25 +148,78 @@ def test_attributes_of_jitted_functions_are_watched():
     assert g(3.0) == 12
 
 
-def test_objects_that_are_used_as_they_are_keep_their_attributes():
+def test_objects_that_are_used_as_they_are_get_their_attributes_at_each_call():
     class Kind(enum.Enum):
         A = 1
 
     error = ValueError("first")
 
     def mark(x):
-        Kind.A.used = True
-        return x
+        Kind.A.used = getattr(Kind.A, "used", 0) + x
+        return Kind.A.used
 
     def again(x):
-        error.args = ("again",)
+        error.args = (*error.args, "again")
+        del error.note
         return x
 
-    for f in (mark, again):
-        with pytest.raises(CapturedWriteError):
-            tj.jit(f)(1.0)
-    assert not hasattr(Kind.A, "used")
-    assert error.args == ("first",)
+    marked, done = tj.jit(mark), tj.jit(again)
+    for n in range(3):
+        error.note = "a"
+        assert (marked(2), done(1.0)) == (2 * n + 2, 1.0)
+        assert error.args == ("first", *["again"] * (n + 1)) and not hasattr(error, "note")
+    assert Kind.A.used == 6
+    Kind.A.used = 10
+    assert marked(2) == 12
+
+
+def test_what_classes_hold_that_are_used_as_they_are_is_followed():
+    class Config:
+        def __init__(self, k):
+            self.k = k
+
+    class Bad(ValueError):
+        table, config, array, pair = [1.0], Config(2), np.ones(2), (1, 2)
+
+    @dataclasses.dataclass
+    class Layer:
+        x: object
+
+        def all(self, cls):
+            return self.x * cls.config.k, cls.table[0], cls.array.sum(), cls.pair, getattr(cls, "late", 0)
+
+        def own(self):
+            return (
+                self.x * self.config.k,
+                self.table[0],
+                self.array.sum(),
+                self.pair,
+                getattr(self, "late", 0),
+            )
+
+    Layer.table, Layer.config, Layer.array, Layer.pair = [1.0], Config(2), np.ones(2), (1, 2)
+
+    class Meta(type):
+        pass
+
+    class Made(metaclass=Meta):
+        table, config, array, pair = [1.0], Config(2), np.ones(2), (1, 2)
+
+    error = KeyError("a", 1)
+    calls = [lambda x, c=c: Layer(x).all(c) for c in (Bad, Made, Layer)]
+    calls += [lambda x: Layer(x).own(), lambda x: (x * error.args[1], error.args[0])]
+    for f in calls:
+        fast = tj.jit(f)
+        for n in range(4):
+            assert repr(fast(2.0)) == repr(f(2.0))
+            for c in (Bad, Made, Layer):
+                c.table[0], c.config.k, c.pair = n, n, (n, n)
+                c.array[:] = n
+                if n == 1:
+                    c.late = 5
+            error.args = ("b", n)
+        for c in (Bad, Made, Layer):
+            del c.late
 
 
 def test_what_goes_past_a_class_is_seen():

@@ -52,6 +52,11 @@ def same_value(new: Any, old: Any) -> bool:
     return bool(new == old)
 
 
+def is_plain(x: Any) -> bool:
+    """Whether a value is compared, not its identity: numbers and texts, None, and tuples of such."""
+    return x is None or type(x) in IMMUTABLE or (type(x) is tuple and all(map(is_plain, x)))
+
+
 def unchanged(before: Any, now: Any) -> bool:
     """Whether it makes no difference that `now` was stored where `before` was."""
     return now is before or (type(now) in IMMUTABLE and same_value(now, before))

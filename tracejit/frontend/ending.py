@@ -10,11 +10,13 @@ from typing import Any
 from tracejit.errors import CapturedWriteError, RandomStateError
 from tracejit.frontend import members
 from tracejit.frontend.active import in_blocks_of
+from tracejit.frontend.checks import is_plain
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.outside import iterators
-from tracejit.frontend.paths import ATTR, CELL, ITEM
+from tracejit.frontend.paths import ATTR, CELL, ITEM, Members, root
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, functions, objects
+from tracejit.frontend.untouched import EMPTY
 from tracejit.frontend.variants.node import check_change
 
 #: So many keys of a container are asked whether comparing them changes something.
@@ -48,13 +50,32 @@ def _found(session: Run) -> list[tuple[Change, bool]]:
     found = [pair for scope in session.scopes() for pair in scope.changes()]
     found += [*functions.cell_changes(session), *functions.attribute_changes(session)]
     found += [*objects.changes(session), *containers.changes(session), *members.changes(session)]
-    return [*found, *iterators.changes(session)]
+    return [*found, *iterators.changes(session), *_of_as_is(session)]
+
+
+def _of_as_is(session: Run) -> Iterator[tuple[Change, bool]]:
+    """What code that runs as it is has changed, and whether the journal may have it: what was there is guarded."""
+    free = session.untouched.straight and not session.has_variants
+    for kept, key, was, now in session.untouched.left:
+        node = kept.node
+        if not free or node is None:
+            yield Change(root(kept.owner, "attribute", kept.name).attr(key), now), False
+            continue
+        here = behind.class_node(kept.owner, key) if isinstance(kept.owner, type) else node.attr(key)
+        if was is not EMPTY:
+            session.check(here, "value" if is_plain(was) else "is", was)
+        elif isinstance(kept.owner, type):
+            session.check(Members(kept.owner), "absent", key)
+        else:
+            session.check(node.attr("__dict__"), "absent", key)
+        yield Change(node.attr(key), GONE if now is EMPTY else now), True
 
 
 @contextlib.contextmanager
 def only_once(session: Run) -> Iterator[None]:
     """Refuses changes in a function that a transformation runs: its values are not those of the program, and it
     may run more or less often."""
+    session.untouched.straight = False
     if not session.capture.journaled or in_blocks_of(session.capture.trace):
         yield
         return

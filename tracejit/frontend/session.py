@@ -90,11 +90,9 @@ class Session(Run):
             if self.guarded and not self.refusals:
                 self.choices.check()
                 out = self.choices.leave(out)
-            changed = self.untouched.restore()
+            self.untouched.restore()
             if self.refusals:
                 raise self.refusals[0]
-            if changed is not None:
-                raise CapturedWriteError(what=f"`{changed}`", where=self.call_site)
             self.finish()
             if self.kept:
                 self._check_cached(out)

@@ -1,32 +1,55 @@
 """What code that runs as it is may change while a function is traced: classes, closures, globals, attributes of
-functions. It is put back when the trace ends, and the trace refused: tracing has no effects."""
+functions. It is put back when the trace ends: tracing has no effects.
+
+What it has changed of classes and of objects that are used as they are, such as exceptions and members of
+enumerations, is part of the journal then, where the run went straight on. Everything in these is guarded, so that the
+program is one for what they held. Otherwise the trace is refused."""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-_EMPTY = object()
+from tracejit.frontend.paths import Node, root
+
+EMPTY = object()
+
+
+class Left(NamedTuple):
+    """A part of something that had changed: what it `was`, and what it had become `now`; EMPTY: not there."""
+
+    kept: _Kept
+    key: str
+    was: Any
+    now: Any
 
 
 class _Kept:
-    """The named parts of one thing as they were, and how one of them is set or deleted."""
+    """The named parts of one thing as they were, and how one of them is set or deleted. `node`: the path to the thing,
+    if the journal may have what is changed of it."""
 
     def __init__(
-        self, name: str, owner: Any, read: Callable[[Any], dict[str, Any]], put: Any, drop: Any
+        self,
+        name: str,
+        owner: Any,
+        read: Callable[[Any], dict[str, Any]],
+        put: Any,
+        drop: Any,
+        node: Node | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.node = name, node
         self.owner = owner  # held, so that its id stays taken
         self.read, self.put, self.drop = read, put, drop
         self.was = dict(read(owner))
 
-    def restore(self) -> str | None:
-        """Put everything back; the name of a part that had changed."""
-        now, found = dict(self.read(self.owner)), None
+    def restore(self) -> list[Left]:
+        """Put everything back; the parts that had changed."""
+        now, found = dict(self.read(self.owner)), []
         for key in {**self.was, **now}:
-            if self.was.get(key, _EMPTY) is not now.get(key, _EMPTY):
-                found = found or f"{self.name}.{key}"
+            left = Left(self, key, self.was.get(key, EMPTY), now.get(key, EMPTY))
+            if left.was is not left.now:
+                found.append(left)
                 if key in self.was:
                     self.put(self.owner, key, self.was[key])
                 else:
@@ -35,19 +58,27 @@ class _Kept:
 
 
 class Untouched:
-    """The things that were met in one run."""
+    """The things that were met in one run. `left`: what it has changed of them; `straight`: whether all of it ran once,
+    and no part of it for a branch that may not be taken, or as a step of a loop."""
 
     def __init__(self) -> None:
         self.seen: dict[Any, _Kept] = {}
+        self.left: list[Left] = []
+        self.straight = True
 
     def enter_class(self, cls: type) -> None:
         """A class, but for what Python and its libraries note in it."""
-        self._enter(id(cls), _Kept(cls.__name__, cls, _members, type.__setattr__, type.__delattr__))
+        plain = type(cls).__setattr__ is type.__setattr__ and type(cls).__delattr__ is type.__delattr__
+        node = root(cls, "class attribute", cls.__name__) if plain else None
+        self._enter(id(cls), _Kept(cls.__name__, cls, _members, type.__setattr__, type.__delattr__, node))
 
-    def enter_object(self, name: str, obj: Any) -> None:
+    def enter_object(self, name: str, obj: Any, node: Node | None = None) -> None:
         """The attributes of an object, an exception's arguments among them."""
+        cls = type(obj)
+        if cls.__setattr__ not in _PLAIN or cls.__delattr__ not in _PLAIN:
+            node = None
         try:
-            self._enter(id(obj), _Kept(name, obj, _attributes, _set, _delete))
+            self._enter(id(obj), _Kept(name, obj, _attributes, _set, _delete, node))
         except AttributeError:
             return  # it has no attributes of its own
 
@@ -70,9 +101,18 @@ class Untouched:
     def _enter(self, key: Any, kept: _Kept) -> None:
         self.seen.setdefault(key, kept)
 
-    def restore(self) -> str | None:
-        """Put everything back; the name of something that had changed."""
-        return next(iter([name for kept in self.seen.values() if (name := kept.restore())]), None)
+    def has_changed(self, cls: type, name: str, now: Any) -> bool:
+        """Whether the run has let a class hold `now`."""
+        kept = self.seen.get(id(cls))
+        return kept is not None and kept.was.get(name, EMPTY) is not now
+
+    def restore(self) -> None:
+        """Put everything back, and take down what had changed."""
+        self.left = [left for kept in self.seen.values() for left in kept.restore()]
+
+
+#: How objects are assigned attributes by Python itself.
+_PLAIN = (object.__setattr__, object.__delattr__, BaseException.__setattr__, BaseException.__delattr__)
 
 
 def _members(cls: type) -> dict[str, Any]:

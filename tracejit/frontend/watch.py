@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracejit.frontend.checks import is_plain
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function, why_not
-from tracejit.frontend.paths import Node, root
+from tracejit.frontend.paths import Members, Node, root
 from tracejit.frontend.shadows import behind, compiled, containers, functions, objects
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.variants.node import refusal
@@ -40,8 +41,6 @@ _CALLERS = frozenset(cls.__name__ for cls in CALLERS)
 _BY_NAME = frozenset(("getattr", "vars", "dir", "__dict__", "__getattribute__"))
 #: Methods of metaclasses that are followed where they are asked (`shadows/kinds`).
 _ASKED = ("__instancecheck__", "__subclasscheck__")
-#: Class attributes that may change without being assigned.
-_CHANGING = (list, dict, set, bytearray, np.ndarray)
 #: What stays as it is: modules (their names are watched), and what annotations are made of.
 _UNCHANGING = (
     *(types.ModuleType, types.UnionType, types.GenericAlias, np.dtype, typing.TypeVar),
@@ -102,12 +101,15 @@ def watch_class(session: Run, cls: type) -> None:
                         _watch_method(session, base, name, raw, fn)
                 elif name[:2] != "__" and name not in getattr(base, "__dataclass_fields__", ()):
                     _watch_data(session, base, name, raw)
+            session.check(Members(base), "len", len(vars(base)))  # a name that is not there stays away
             session.untouched.enter_class(base)
     if not is_library_class(type(cls)):
         watch_class(session, type(cls))
     if issubclass(cls, enum.Enum):
         for member in cls:
-            session.untouched.enter_object(str(member), member)
+            node = root(member, "attribute", str(member))
+            session.untouched.enter_object(str(member), member, node)
+            objects.keep_attributes(session, node, vars(member))
 
 
 def is_derived(session: Run, value: Any) -> bool:
@@ -130,9 +132,11 @@ def _watch_data(session: Run, cls: type, name: str, raw: Any) -> None:
     if name[:1] == "_" and issubclass(cls, (tuple, enum.Enum)):
         return  # what these note about themselves
     node = behind.class_node(cls, name)
-    if type(raw) in containers.SCALARS:
+    if is_plain(raw):
         session.check(node, "value", raw)
-    elif isinstance(raw, _CHANGING):
+    elif isinstance(raw, (*_UNCHANGING, enum.Enum)) or callable(raw) or hasattr(type(raw), "__get__"):
+        session.check(node, "is", raw)
+    else:
         if session.rewrites and name not in session.as_is and not session.as_is & _BY_NAME:
             session.followed_data.setdefault(name, []).append((node, raw))  # nobody has named it yet
         else:
@@ -156,7 +160,8 @@ def runs(session: Run, code: types.CodeType, as_is: types.CodeType) -> None:
     if _CALLERS & named:
         release(session)
     elif session.guarded:
-        _release(session, named & {n for part in functions.codes_in(as_is) for n in part.co_names})
+        left = {n for part in functions.codes_in(as_is) for n in part.co_names}
+        _release(session, named & (left if as_is is code else left - {"getattr"}))  # which sees hooks as well
 
 
 def stays(session: Run, fn: types.FunctionType, reason: str) -> None:

@@ -7,17 +7,28 @@ import contextlib
 import copy
 import copyreg
 import dataclasses
+import enum
 import inspect
 import types
 from collections.abc import Iterator
 from typing import Any
 
-from tracejit.frontend import active
+from tracejit.frontend import active, members
 from tracejit.frontend.journal import GONE
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
 from tracejit.frontend.shadows import attributes
 from tracejit.frontend.shadows.attributes import read
-from tracejit.frontend.shadows.behind import State, class_node, find, instance_dict, making, slots, state_of
+from tracejit.frontend.shadows.behind import (
+    State,
+    class_node,
+    find,
+    instance_dict,
+    is_shadow,
+    making,
+    slots,
+    state_of,
+)
+from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 #: What a class may define that a copy is made by, or that makes its objects.
 _MAKING = (
@@ -69,6 +80,74 @@ def deep_copy_of(self: Any, memo: dict[int, Any]) -> Any:
     for name in (*instance_dict(new), *slots(type(new))):
         object.__setattr__(new, name, copy.deepcopy(getattr(new, name), memo))
     return new
+
+
+# ---------------------------------------------------------------- classes that are used as they are
+
+
+def member_of(x: Any, name: str) -> tuple[Any] | None:
+    """The copy of a method, what the copy of a property gives, or the stand-in of what the class holds; None if
+    Python's own look-up serves."""
+    session = active.session()
+    if session is None or not session.guarded:
+        return None
+    cls = x if isinstance(x, type) else type(x)
+    if is_library_class(cls) or is_shadow(x) or "_tj_class" in vars(cls):
+        return None
+    owner, raw = find(cls.__mro__, name)
+    if is_users(owner, raw):
+        found = _is_found(x, cls, name, raw)
+        return (
+            (attributes.bind_member(session, owner, name, raw, None if cls is x else x, cls),)
+            if found
+            else None
+        )
+    if (
+        owner is None
+        or hasattr(type(raw), "__get__")
+        or is_library_class(owner)
+        or not _is_held(x, cls, name)
+    ):
+        return None
+    if session.untouched.has_changed(owner, name, raw):
+        return (raw,)  # what the run has written
+    return (members.read(session, owner, name, raw),)
+
+
+def _is_found(x: Any, cls: type, name: str, raw: Any) -> bool:
+    """Whether Python finds it, and not an attribute of the object's own, of a metaclass, or by rules of the class."""
+    if cls is x:
+        return type(raw) is not property and type(cls) in (type, enum.EnumType)
+    if cls.__getattribute__ not in _PLAIN_LOOKUPS:
+        return False
+    return type(raw) is property or name not in instance_dict(x)
+
+
+def _is_held(x: Any, cls: type, name: str) -> bool:
+    """Whether Python finds what is no method in the class, of which the run does not make another at each call."""
+    if (
+        isinstance(cls, enum.EnumMeta)
+        or name[:2] == "__"
+        or name[:4] in ("_tj_", "_abc")
+        or is_made_within(cls)
+    ):
+        return False
+    if cls is x:
+        meta: Any = type(cls)
+        return find(meta.__mro__, name)[0] is None and meta.__getattribute__ is type.__getattribute__
+    return cls.__getattribute__ in _PLAIN_LOOKUPS and name not in instance_dict(x)
+
+
+def is_made_within(cls: type) -> bool:
+    """Whether traced code has defined a class."""
+    return any(isinstance(getattr(f, "__globals__", None), GuardedGlobals) for f in vars(cls).values())
+
+
+_PLAIN_LOOKUPS = (
+    *(object.__getattribute__, tuple.__getattribute__, BaseException.__getattribute__),
+    *(dict.__getattribute__, list.__getattribute__, float.__getattribute__, int.__getattribute__),
+    str.__getattribute__,
+)
 
 
 # ---------------------------------------------------------------- dataclasses

@@ -31,7 +31,7 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class, is_library_function
 from tracejit.frontend.rewrite.source.texts import OF_CLASSES
 from tracejit.frontend.shadows import acting, attributes, behind, classes, growing, modules, objects
-from tracejit.frontend.shadows.copied import derives, is_users, making_of
+from tracejit.frontend.shadows.copied import derives, making_of, member_of
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text, known
@@ -196,7 +196,7 @@ _CALLED = frozenset(map(id, (types.FunctionType, types.MethodType, types.Builtin
 
 def _member(x: Any, name: str, *default: Any) -> Any:
     """`x.name`, or `getattr(x, name, *default)`."""
-    if id(type(x)) not in _NO_MEMBERS and (found := _copied(x, name)) is not None:
+    if id(type(x)) not in _NO_MEMBERS and (found := member_of(x, name)) is not None:
         return found[0]
     try:
         return getattr(x, name, *default)
@@ -223,7 +223,7 @@ def callee(f: Any) -> Any:
         return functools.partial(of_enumeration, f)
     if isinstance(f, type) and derives(f) and (making := making_of(f)) is not None:
         return functools.partial(making, f)
-    if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
+    if id(type(f)) in _CALLED or isinstance(f, type) or (found := member_of(f, "__call__")) is None:
         return f
     return found[0]
 
@@ -285,35 +285,9 @@ _TAKING: dict[type, Any] = {OSError: os_error, np.dtype: _dtype, fractions.Fract
 def _exception(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """An exception of a class of the user's, by the copy of its `__init__`, which may make its text."""
     error = cls.__new__(cls, *args, **kwargs)
-    init = _copied(error, "__init__")
+    init = member_of(error, "__init__")
     (error.__init__ if init is None else init[0])(*args, **kwargs)
     return error
-
-
-def _copied(x: Any, name: str) -> tuple[Any] | None:
-    """The copy of a method, or what the copy of a property gives; None if Python's own look-up serves."""
-    session = active.session()
-    if session is None or not session.guarded:
-        return None
-    cls = x if isinstance(x, type) else type(x)
-    if is_library_class(cls) or behind.is_shadow(x) or "_tj_class" in vars(cls):
-        return None
-    owner, raw = behind.find(cls.__mro__, name)
-    if not (is_users(owner, raw) and _is_found(x, cls, name, raw)):
-        return None
-    return (attributes.bind_member(session, owner, name, raw, None if cls is x else x, cls),)
-
-
-def _is_found(x: Any, cls: type, name: str, raw: Any) -> bool:
-    """Whether Python finds it, and not an attribute of the object's own, of a metaclass, or by rules of the class."""
-    if cls is x:
-        return type(raw) is not property and type(cls) in (type, enum.EnumType)
-    if cls.__getattribute__ not in _PLAIN_LOOKUPS:
-        return False
-    return type(raw) is property or name not in behind.instance_dict(x)
-
-
-_PLAIN_LOOKUPS = (object.__getattribute__, tuple.__getattribute__, BaseException.__getattribute__)
 
 
 #: Special members that are the same for all values of a class.

@@ -19,7 +19,7 @@ import optree
 
 from tracejit import tree
 from tracejit.frontend import active
-from tracejit.frontend.checks import IMMUTABLE, array_type
+from tracejit.frontend.checks import IMMUTABLE, array_type, is_plain
 from tracejit.frontend.journal import Change
 from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
@@ -135,7 +135,14 @@ def _keep(session: Run, node: Node, value: Any) -> None:
     held = getattr(value, "__dict__", None)
     if isinstance(value, type) or type(held) is not dict:
         return
-    session.untouched.enter_object(node.text, value)
+    session.untouched.enter_object(node.text, value, node)
+    keep_attributes(session, node, held)
+    if isinstance(value, BaseException):
+        session.check(node.attr("args"), "value" if is_plain(value.args) else "is", value.args)
+
+
+def keep_attributes(session: Run, node: Node, held: dict[str, Any]) -> None:
+    """The object at `node` must keep the attributes that it has."""
     _keep_items(session, node.attr("__dict__"), held)
 
 

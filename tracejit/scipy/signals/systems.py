@@ -190,11 +190,11 @@ def sos2zpk(sos: Any) -> tuple[Any, Any, Any]:
 def state_space(system: Any, complex_outputs: bool = False) -> tuple[Any, Any, Any, Any]:
     """The matrices of a system given as a tuple of any form."""
     if len(system) == 2:
-        return matrices(*tf2ss(*system), complex_outputs)
+        return matrices(*tf2ss(*system), complex_outputs=complex_outputs)
     if len(system) == 3:
-        return matrices(*zpk2ss(*system), complex_outputs)
+        return matrices(*zpk2ss(*system), complex_outputs=complex_outputs)
     if len(system) == 4:
-        return matrices(*system, complex_outputs)
+        return matrices(*system, complex_outputs=complex_outputs)
     raise ValueError("Needs 2, 3 or 4 arguments: a system as (num, den), (z, p, k) or (A, B, C, D)")
 
 

@@ -195,7 +195,9 @@ class Frame:
         self.outside = Outside()
         self.containers = Containers(self.before, self.cells.values(), self.outside.known)
         self.outer_claim, self.trace.claim = self.trace.claim, self.claim
-        active.session().frames.append(self)
+        session = active.session()
+        session.frames.append(self)
+        session.untouched.straight = False
         return self
 
     def claim(self, storage: Storage) -> bool:
