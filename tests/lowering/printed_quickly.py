@@ -61,7 +61,7 @@ def _njit(**options: Any) -> Any:
     return numba.njit(**(options | {"pipeline_class": _Pipeline, "no_cfunc_wrapper": True}))
 
 
-_NUMBA = SimpleNamespace(njit=_njit, prange=numba.prange)
+_NUMBA = SimpleNamespace(njit=_njit)
 #: What pieces of files define, by their text and the objects that the names in it stand for.
 _known: dict[Any, dict[str, Any]] = {}
 
@@ -80,6 +80,6 @@ def loaded(source: Source) -> dict[str, Any]:
             exec(compile(piece, "<printed>", "exec"), own)
             _known[key] = {name: x for name, x in own.items() if name not in space}
         space.update(_known[key])
-    space["numba"] = _NUMBA
-    exec(compile(text[start:], "<printed>", "exec"), space)
+    space |= {"numba": _NUMBA, "prange": numba.prange}
+    exec(compile(text[start:].replace("numba.prange(", "prange("), "<printed>", "exec"), space)
     return space

@@ -62,8 +62,9 @@ def problems(first: int, count: int) -> list[str]:
     return [p for p in found if p]
 
 
-def test_a_random_program() -> None:
-    assert not problem(1, 4)
+@pytest.mark.parametrize(("seed", "size"), [(1, 4), (65582, 2)])  # the second has a loop that threads share
+def test_a_random_program(seed: int, size: int) -> None:
+    assert not problem(seed, size)
 
 
 @pytest.mark.exhaustive
