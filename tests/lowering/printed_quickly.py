@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numba
-from numba.core import codegen, compiler, typed_passes, untyped_passes
+from numba.core import codegen, compiler, typed_passes, types, untyped_passes
 from numba.core.compiler_machinery import PassManager
+from numba.core.typing.context import BaseContext
 
 from tracejit.lowering.source.module import Source
 
@@ -47,7 +49,26 @@ class _Library(codegen.JITCodeLibrary):
         """That everything is linked."""
 
 
+_resolve = BaseContext.resolve_function_type
+#: Types of calls of functions that are the same in all programs: of operators, say.
+_typed: dict[Any, Any] = {}
+
+
+def _resolve_once(context: BaseContext, func: Any, args: Any, kws: Any) -> Any:
+    """Numba's method, which goes through all forms of a function at each call, once for the same types."""
+    if type(func) is not types.Function:
+        return _resolve(context, func, args, kws)
+    key = func, tuple(args), tuple(kws.items())
+    if _typed.get(key) is None:
+        _typed[key] = _resolve(context, func, args, kws)
+    return _typed[key]
+
+
 class _Pipeline(compiler.CompilerBase):
+    def compile_extra(self, func: Any) -> Any:
+        with mock.patch.object(BaseContext, "resolve_function_type", _resolve_once):
+            return super().compile_extra(func)
+
     def define_pipelines(self) -> list[Any]:
         self.state["library"] = _Library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         passes = PassManager("quick")
@@ -61,7 +82,13 @@ def _njit(**options: Any) -> Any:
     return numba.njit(**(options | {"pipeline_class": _Pipeline, "no_cfunc_wrapper": True}))
 
 
-_NUMBA = SimpleNamespace(njit=_njit)
+def _frugal(**options: Any) -> Any:
+    """The same for kernels that only use the memory of their arguments: nobody counts references to it."""
+    return _njit(**options, _nrt=False)
+
+
+#: Numba for kernels that make arrays, and for those that don't.
+_NUMBA = {True: SimpleNamespace(njit=_njit), False: SimpleNamespace(njit=_frugal)}
 #: What pieces of files define, by their text and the objects that the names in it stand for.
 _known: dict[Any, dict[str, Any]] = {}
 
@@ -80,6 +107,7 @@ def loaded(source: Source) -> dict[str, Any]:
             exec(compile(piece, "<printed>", "exec"), own)
             _known[key] = {name: x for name, x in own.items() if name not in space}
         space.update(_known[key])
-    space |= {"numba": _NUMBA, "prange": numba.prange}
+    makes_arrays = "np.empty(" in text[start : text.index("\n\n\n", start)]
+    space |= {"numba": _NUMBA[makes_arrays], "prange": numba.prange}
     exec(compile(text[start:].replace("numba.prange(", "prange("), "<printed>", "exec"), space)
     return space
