@@ -107,7 +107,8 @@ def loaded(source: Source) -> dict[str, Any]:
             exec(compile(piece, "<printed>", "exec"), own)
             _known[key] = {name: x for name, x in own.items() if name not in space}
         space.update(_known[key])
-    makes_arrays = "np.empty(" in text[start : text.index("\n\n\n", start)]
+    compiled = text[: text.index("\n\n\n", start)]
+    makes_arrays = "np.empty(" in compiled or "numba.objmode(" in compiled
     space |= {"numba": _NUMBA[makes_arrays], "prange": numba.prange}
     exec(compile(text[start:].replace("numba.prange(", "prange("), "<printed>", "exec"), space)
     return space
