@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -256,3 +256,95 @@ def a_member_that_is_matched() -> Any:
                 return x * 2, m.name
 
     return f, [(1, A), (1, A * 2), (1, A * 3)], None
+
+
+ACTED: list[str] = []  # a name that methods of classes change, and the functions that call them do not name
+
+
+class Step(enum.Enum):
+    A = 1
+    B = 2
+
+    def __call__(self, x):
+        ACTED.append(f"call {self.name}")
+        return x * self.value
+
+    def __str__(self):
+        ACTED.append(f"str {self.name}")
+        return self.name.lower()
+
+    def __bool__(self):
+        ACTED.append(f"bool {self.name}")
+        return self is Step.A
+
+    def __lt__(self, other):
+        ACTED.append(f"{self.name} < {other.name}")
+        return self.value < other.value
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+    @property
+    def weight(self):
+        ACTED.append(f"weight {self.name}")
+        return self * 1.5
+
+    def scaled(self, x):
+        ACTED.append(f"scaled {self.name}")
+        return x * self
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+    def __add__(self, other):
+        ACTED.append("add")
+        return Pair(self.a + other, self.b)
+
+    def total(self):
+        ACTED.append("total")
+        return self.a + self.b
+
+
+PAIR = Pair(1.0, 2.0)
+
+
+def _acted() -> list[str]:
+    found = list(ACTED)
+    ACTED.clear()
+    return found
+
+
+@program
+def special_methods_that_act_on_what_is_outside() -> Any:
+    ACTED.clear()
+
+    def f(x, c):
+        step = Step.A if c > 0 else Step.B
+        return step(x), f"{step!s}", x if step else -x, min(Step.B, step).name
+
+    return f, [(A, 1.0), (A, -1.0), (A, 2.0)], _acted
+
+
+@program
+def methods_of_numbers_of_enumerations_act() -> Any:
+    ACTED.clear()
+
+    def f(x, c, n):
+        level = Level.HIGH if c > 0 else Level.LOW
+        return level.scaled(x), level.weight, Level.HIGH.scaled(c), Level(n).weight
+
+    return f, [(A, 1.0, np.int64(1)), (A, -1.0, np.int64(2)), (A, 2.0, np.int64(1))], _acted
+
+
+@program
+def methods_of_named_tuples_of_outside_act() -> Any:
+    ACTED.clear()
+
+    def f(x, c):
+        return PAIR.total() * x, (PAIR + c).a if c > 0 else c
+
+    return f, [(A, 1.0), (A, -1.0), (A, 2.0)], _acted

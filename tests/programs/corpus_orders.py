@@ -217,3 +217,39 @@ def updated() -> Any:
         return y
 
     return f, _orders(), None
+
+
+@program
+def parts_of_any_length() -> Any:
+    def f(x, k):
+        part = x[:, :k]
+        return (
+            *(part * 2, np.sin(part.T), part + x[:, -k:], np.cumsum(part, 0), part - part.mean(0)),
+            *((part * 2).ravel("K"), np.where(part > 1, part, 0), part.copy(), x[:k].T * 3),
+        )
+
+    return f, [(x, np.int64(k)) for (x,), k in zip(_orders(), (2, 3, 2, 4, 3), strict=True)], None
+
+
+@program
+def how_parts_of_any_length_lie() -> Any:
+    def f(x, k):
+        part = x[:, :k]
+        return part.strides, (part + 1).flags.f_contiguous, (part + 1).strides, part.T.flags.c_contiguous
+
+    return f, [(x, np.int64(k)) for (x,), k in zip(_orders(), (2, 3, 2, 4, 3), strict=True)], None
+
+
+@program
+def windows_and_elementwise_functions() -> Any:
+    windows = np.lib.stride_tricks.sliding_window_view
+
+    def f(x):
+        both = np.vectorize(lambda v, w=2.0: (v * w, v > w))(x, w=x[:1])
+        wide = np.broadcast_to(x, (2, 3, 4))
+        return (
+            *(windows(x, (2, 2)) * 2, windows(x, 2, axis=0) + 1, windows(x, 2, axis=1).mean(-1)),
+            *(windows(x, 2, axis=0).copy(), wide * 2, wide.T + 1, wide.strides, *both),
+        )
+
+    return f, _orders(), None

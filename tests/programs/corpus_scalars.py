@@ -350,3 +350,59 @@ def results_of_len_and_index() -> Any:
         return n, n / 2, n // 2, n > 3, v.index(x) if x in v else -1, v.count(x), v[n - 1]
 
     return f, [([1, 2, 3], 2), ([1.5, 2.5], 4), ([1, 1, True, 1.0], 1)], None
+
+
+@program
+def arrays_without_axes_or_numbers() -> Any:
+    def f(x, c):
+        y = np.array(x[0]) if c > 0 else x[1]
+        if c > 1:
+            z = np.asarray(c)
+        else:
+            z = c
+        last = 0.0
+        for v in x:
+            if v * c > 2:
+                last = np.where(v > 2, v, -v)
+        return y, z, last, y + 1, type(z).__name__, np.squeeze(x[:1]) if c < 0 else 0.5
+
+    return f, [(P, 1.0), (P, -1.0), (N, 2.0), (Z, 0.0), (P, 2.0)], None
+
+
+@program
+def arrays_without_axes_after_steps() -> Any:
+    def f(x, n):
+        a, b, c = 0.0, np.float64(1), np.array(2.0)
+        for i in range(n):
+            a = np.where(x[i] > 0, a + 1, a)
+            b = np.array(b + x[i])
+            c = c + x[i]
+        return a, b, c, type(a), type(c)
+
+    return f, [(P, np.int64(2)), (P, np.int64(0)), (N, np.int64(3)), (N, 0), (P, 1)], None
+
+
+@program
+def signs_of_zeros_beside_one_limit() -> Any:
+    def f(x, c):
+        zero = -0.0 if c > 0 else 0.0
+        return (
+            np.clip(zero, 0.0, 2.0),
+            np.clip(zero, -1.0, 0.0),
+            np.clip(x * zero, 0.0, 1.0),
+            np.copysign(1.0, zero),
+        )
+
+    return f, [(P, 1.0), (P, -1.0), (N, 1.0)], None
+
+
+@program
+def text_that_says_whether_to_copy() -> Any:
+    def f(x, copy):
+        try:
+            made = np.array(x, copy=copy), np.asarray(x * 2, copy=copy), x.reshape(3, 1, copy=copy)
+        except ValueError as e:
+            made = str(e)
+        return made
+
+    return f, [(P, "no"), (P, True), (P, None), (P, "yes")], None

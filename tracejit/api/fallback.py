@@ -7,10 +7,12 @@ it did can be seen: then Python raises the very exception, with its type, its te
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from tracejit.api.common import name_of
 from tracejit.api.tracebacks import is_ours, trail
@@ -25,10 +27,11 @@ from tracejit.errors import (
     is_library,
     refusals,
 )
-from tracejit.interpreters import generators, messages
-from tracejit.ir.jaxpr import Jaxpr, can_be_done_over
+from tracejit.interpreters import budget, generators, messages
+from tracejit.ir.jaxpr import Jaxpr, can_be_done_over, sub_jaxprs
 from tracejit.records import record
 from tracejit.timeline import span
+from tracejit.tracing import is_tracing
 
 #: Mistakes in the use of jit itself: Python's run would hide them.
 _MISUSED = (UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ArgumentCountError)
@@ -38,6 +41,15 @@ _MOST_REFUSED = 64
 
 #: What a reason says that is an error of tracejit's own.
 INSIDE = "an error inside tracejit"
+
+
+class _Real(threading.local):
+    """Whether Python is at work in this thread for the sake of an exception."""
+
+    asked = False
+
+
+_real = _Real()
 
 
 @record(frozen=True)
@@ -158,6 +170,10 @@ class Python:
 
     def again(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call done over by Python after compiled code raised `error`; raised, if that was no check."""
+        told = not self.allowed and failed_check(error) and refusals.hides_values(error)
+        if told:
+            generators.take_back(error)
+            self._raise_real(error, args, kwargs)
         self.check_again(error)
         with span("python", name_of(self.fun)):
             return self.fun(*args, **kwargs)
@@ -167,6 +183,29 @@ class Python:
         if not failed_check(error) or not self.allowed:
             raise error
         generators.take_back(error)
+
+    def prepared(self, prepare: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`prepare(args, kwargs)`, where Python does not take over."""
+        try:
+            with budget.within(0):
+                return prepare(args, kwargs)
+        except Exception as e:
+            if is_tracing() or not refusals.hides_values(e):
+                raise
+            error = e
+        return self._raise_real(error, args, kwargs)
+
+    def _raise_real(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
+        """Raise what Python raises in this call, for which `error` stands: the same with its values. Nothing else that
+        Python gives is used, as it may not take over."""
+        if not _real.asked:  # else its run has led here again, by what compiles it without being told to
+            _real.asked = True
+            try:
+                with contextlib.suppress(TracejitError):
+                    self.fun(*args, **kwargs)
+            finally:
+                _real.asked = False
+        raise error
 
 
 def _callers_level() -> int:
@@ -187,3 +226,11 @@ def may_be_done_over(jaxpr: Jaxpr) -> bool:
     nothing, puts its entries off, and writes into arrays of the caller's afterwards. What it draws from generators is
     taken back."""
     return "error" in jaxpr.effects and can_be_done_over(jaxpr.effects)
+
+
+def hides_values(jaxpr: Jaxpr) -> bool:
+    """Whether a check of a program raises an exception that has not all of its values."""
+    return "error" in jaxpr.effects and any(
+        getattr(e.params.get("failure"), "hides", False) or any(map(hides_values, sub_jaxprs(e.params)))
+        for e in jaxpr.eqns
+    )

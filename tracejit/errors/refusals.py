@@ -15,6 +15,7 @@ from typing import Any
 class _Thread(threading.local):
     met: list[BaseException] | None = None
     failed: int | None = None
+    hidden: int | None = None
     count: int = 0
 
 
@@ -46,6 +47,16 @@ def last_failure() -> int:
 def is_failed(error: BaseException) -> bool:
     """Whether `error`, which has just been caught, was raised by a check of compiled code."""
     return _thread.failed == id(error)
+
+
+def hide(error: BaseException) -> None:
+    """`error`, which is about to be raised, has what stands for traced values instead of them."""
+    _thread.hidden = id(error)
+
+
+def hides_values(error: BaseException) -> bool:
+    """Whether `error`, which has just been caught, has what stands for traced values instead of them."""
+    return _thread.hidden == id(error)
 
 
 def withdraw(wanted: Callable[[BaseException], bool]) -> None:

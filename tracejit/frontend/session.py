@@ -214,7 +214,7 @@ class Session(Run):
             return self.known(value) or self.remember(value, ours, node)
         if (handler := _HANDLERS.get(cls)) is not None:
             return handler(self, node, value)
-        if containers.is_container(value) or watch.is_derived(self, value):
+        if watch.is_derived(self, value) or containers.is_container(value):
             return containers.wrap_container(self, node, value)
         if isinstance(value, type):
             return self._class(node, value)

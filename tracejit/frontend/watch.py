@@ -15,6 +15,7 @@ import functools
 import operator
 import types
 import typing
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -89,8 +90,11 @@ def watch_argument(session: Run, value: Any) -> None:
 
 def watch_class(session: Run, cls: type) -> None:
     """Guard what the methods of the user's class `cls` may read."""
-    if not session.guarded or is_library_class(cls) or not _first_time(session, cls):
-        return
+    if session.guarded and not is_library_class(cls):
+        _once(session, cls, lambda: _watch_class(session, cls))
+
+
+def _watch_class(session: Run, cls: type) -> None:
     session.orders(cls)
     for base in cls.__mro__:
         if not is_library_class(base):
@@ -116,7 +120,7 @@ def is_derived(session: Run, value: Any) -> bool:
     """Whether `value` is a list or dict of a class of the user's, which is watched then: what Python's own code calls
     of it runs as it is."""
     found = session.guarded and containers.is_derived(value)
-    if found:
+    if found or containers.is_namedtuple(type(value)):
         watch_class(session, type(value))
     return found
 
@@ -211,16 +215,18 @@ def release(session: Run) -> None:
 
 def _note_data(session: Run, names: set[str]) -> None:
     for name in names & session.followed_data.keys():
-        for node, raw in session.followed_data.pop(name):
+        for node, raw in session.followed_data[name]:
             session.note(str(node), raw, _REASON)
+        session.followed_data.pop(name, None)
 
 
 def _release(session: Run, names: set[str]) -> None:
     session.as_is |= names
     _note_data(session, set(session.followed_data) if names & _BY_NAME else names)
     for name in names & session.followed_methods.keys():
-        for cls, raw, fn in session.followed_methods.pop(name):
+        for cls, raw, fn in session.followed_methods.get(name, ()):
             _watch_method(session, cls, name, raw, fn)
+        session.followed_methods.pop(name, None)
 
 
 class _Everything(frozenset):  # type: ignore[type-arg]
@@ -235,8 +241,11 @@ class _Everything(frozenset):  # type: ignore[type-arg]
 
 def watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
     """Guard every global and closure variable that `fn` names."""
-    if isinstance(fn.__globals__, GuardedGlobals) or is_library_function(fn) or not _first_time(session, fn):
-        return
+    if not isinstance(fn.__globals__, GuardedGlobals) and not is_library_function(fn):
+        _once(session, fn, lambda: _watch_function(session, node, fn))
+
+
+def _watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
     _asked_for_none(session, fn.__code__)
     # The owner's item is guarded by identity; the code may still be replaced.
     session.check(node.named(fn).attr("__code__"), "is", fn.__code__)
@@ -268,7 +277,13 @@ def _watch_value(session: Run, node: Node, value: Any) -> None:
         session.refuse(str(node), value, _REASON)
 
 
-def _first_time(session: Run, obj: Any) -> bool:
-    new = id(obj) not in session.watched
+def _once(session: Run, obj: Any, watch: Callable[[], None]) -> None:
+    """`watch()` the first time; again after a refusal, which a branch may have survived by being the one taken."""
+    if id(obj) in session.watched:
+        return
     session.watched[id(obj)] = obj  # held, so that its id stays taken
-    return new
+    try:
+        watch()
+    except BaseException:
+        session.watched.pop(id(obj), None)
+        raise

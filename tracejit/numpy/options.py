@@ -42,6 +42,13 @@ def order_of(order: Any, default: str = "K") -> str:
     return default if order is None else str(order).upper()
 
 
+def copy_of(copy: Any) -> Any:
+    """What is given as `copy`, whose truth counts. Raises as NumPy does for text."""
+    if type(copy) is str:
+        np.asarray(_NOTHING, copy=copy)  # type: ignore[arg-type]
+    return copy
+
+
 def judge_order_of_new(order: Any) -> None:
     """Raises as NumPy does for the order of an array made of nothing but its shape."""
     if order != "C":

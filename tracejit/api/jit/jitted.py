@@ -26,7 +26,7 @@ from tracejit.api.running import jit_session, run_user
 from tracejit.api.tracebacks import hide
 from tracejit.config import config
 from tracejit.control.transformed import named
-from tracejit.errors import CompileBudgetError, FunctionNeededError, ListRoomError
+from tracejit.errors import CompileBudgetError, FunctionNeededError, ListRoomError, refusals
 from tracejit.interpreters import budget, generators, messages
 from tracejit.interpreters import jit as native
 from tracejit.ir.values import Value
@@ -121,7 +121,7 @@ class Jitted(Attributed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.python.plain(args, kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(raw_const, consts))):
             return program.bind(consts, call, self.options.inline)
-        if program.repeats and (program.room or self.python.allowed):
+        if program.repeats and (program.room or program.hides or self.python.allowed):
             out, error = program.run_or_fail(consts, call.leaves, call)
             if error is not None:
                 return self._again(program, error, args, kwargs)
@@ -143,6 +143,7 @@ class Jitted(Attributed):
         lists, or by Python."""
         if isinstance(error, assumed.OtherwiseError):
             return assumed.otherwise(self, program, error, args, kwargs)
+        refusals.hide(error) if program.hides else None
         if not isinstance(error, ListRoomError) or not self._varying.make_room(program.room):
             return self.python.again(error, args, kwargs)
         generators.take_back(error)
@@ -154,8 +155,7 @@ class Jitted(Attributed):
     ) -> tuple[Call, Program, list[Any]] | Refusal:
         """The call's signature, its program and the program's constants; or a Refusal, if Python has to run it."""
         if is_tracing() or not self.python.allowed:
-            with budget.within(0):
-                return self._prepare(args, kwargs)
+            return self.python.prepared(self._prepare, args, kwargs)
         refused = self.python.refused
         if refused and (known := refused.get(key := self._signature(args, kwargs))) is not None:
             if known.later is None or not known.later.done:

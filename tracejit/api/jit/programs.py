@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import control, frontend, tree
 from tracejit.api.common import name_of, plain
-from tracejit.api.fallback import may_be_done_over
+from tracejit.api.fallback import hides_values, may_be_done_over
 from tracejit.api.jit import handed
 from tracejit.api.jit.apart import Apart
 from tracejit.api.jit.placing import Needed
@@ -103,6 +103,7 @@ class Program:
         )
         self.simple = not written and not donated
         self.repeats = may_be_done_over(jaxpr)  # Python can do a call over in which a check failed
+        self.hides = self.repeats and hides_values(jaxpr)  # and has to, for the text of an exception
         self.acts = JOURNAL in jaxpr.effects  # it prints or the like
         self.warns = self.acts and warned.warns(jaxpr)
         self.stores = self.acts and store is not None and store.writes
@@ -197,7 +198,7 @@ class Program:
         repeats = self.repeats
 
         def call(*arrays: Any) -> Any:
-            with journal.collected(repeats and (self.room > 0 or may_repeat())):
+            with journal.collected(repeats and (self.room > 0 or self.hides or may_repeat())):
                 return native(*arrays)
 
         return call

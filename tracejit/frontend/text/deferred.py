@@ -17,7 +17,7 @@ import numpy as np
 
 from tracejit import ops, tree
 from tracejit.control.callbacks.ops import pure_callback
-from tracejit.errors import TracedTextError
+from tracejit.errors import TracedTextError, refusals
 from tracejit.frontend import active
 from tracejit.frontend.text.recipes import (
     PYTHON,
@@ -355,6 +355,7 @@ def plain_exception(
         error.args = tuple(
             f"Traced<{a.aval}>" if values and type(a) is Box else described(a) for a in error.args
         )
+        refusals.hide(error)
 
 
 def has_text(x: Box) -> bool:

@@ -66,6 +66,8 @@ class Merged:
         given = None if no_a or no_b else self._of_one_shape(x, y)
         if common is None or (given is None and (p.shape != q.shape or not p.is_static)):
             raise self._refusal()
+        if x.scalar != y.scalar and not (no_a or no_b or NAMES.one_type or STATE.numbers is not None):
+            raise self._refusal()  # of an array of no axes and a number, which answer alike until somebody looks
         dtype, weak = common
         same = None if no_a or no_b else self.merger.same(x, y)
         if same is not None:

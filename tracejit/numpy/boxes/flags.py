@@ -10,6 +10,7 @@ from tracejit.numpy.boxes.members import attribute, is_contiguous
 from tracejit.numpy.boxes.sharing.either import Chain, Either
 from tracejit.numpy.boxes.sharing.references import row_at
 from tracejit.numpy.boxes.views import joined
+from tracejit.numpy.operands import shape_of
 from tracejit.tracing import Box, Storage
 
 
@@ -25,6 +26,8 @@ class _Flags:
     def _of(self, name: str) -> bool:
         x = self._x
         if name in ("C_CONTIGUOUS", "F_CONTIGUOUS"):
+            if not all(_is_known(name[0], storage, chain) for storage, chain, _ in _ways(x)):
+                raise UnknownMemberError(name=f"flags.{name.lower()}", aval=str(x.aval))
             return is_contiguous(x, name[0])
         if name == "ALIGNED":
             return True
@@ -71,6 +74,15 @@ def _ways(x: Box) -> Iterator[tuple[Storage, Chain | None, Any]]:
         for o in x.storage.alive():
             chain = None if o.chain is None else joined(o.chain, x.chain)
             yield o.storage, chain, x.identity or o.identity
+
+
+def _is_known(order: str, storage: Storage, chain: Chain | None) -> bool:
+    """Whether an array's extents leave no question how it lies: all are known, or are those of a new one."""
+    if chain is None or all(
+        type(d) is int for d in (*shape_of(storage.held), *shape_of(storage.read(chain)))
+    ):
+        return True
+    return len(shape_of(storage.held)) == 1 or (order == "C" and not chain)
 
 
 #: What NumPy also calls its flags.

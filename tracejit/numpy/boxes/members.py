@@ -22,6 +22,7 @@ from tracejit.errors import (
     TracerArrayError,
     TracerIntegerError,
     UnfollowedError,
+    UnknownMemberError,
     UnsupportedFunctionError,
     refusals,
 )
@@ -111,8 +112,11 @@ def base(x: Box) -> Any:
 def strides(x: Box) -> tuple[int, ...]:
     """The steps in bytes, as NumPy's array of this shape has them."""
     size = x.aval.dtype.itemsize
-    found = _of_memory(x, memory.strides_of)
-    return tuple(s * size for s in found or memory.c_strides(x.aval.shape))
+    known = all(type(d) is int for d in shape_of(x.storage.held)[1:])
+    found = _of_memory(x, memory.strides_of) if known else None
+    if found is None:
+        raise UnknownMemberError(name="strides", aval=str(x.aval))
+    return tuple(s * size for s in found)
 
 
 @attribute("mT")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.avals import Shape
+from tracejit.numpy.boxes.placed import Placed, ReadOnly
 from tracejit.numpy.boxes.views import ImagPart, RealPart, Region, Reshaped, Strided
 from tracejit.tracing import View
 
@@ -83,7 +84,7 @@ def strides_of(
 ) -> tuple[int, ...] | None:
     """The steps of the view in elements; None if it is no view of memory."""
     try:
-        shadow = _shadow(base, layout, chain)
+        shadow = _shadow(base, layout, chain, any_size=True)
     except ValueError:
         return None
     return None if shadow is None else tuple(s // 8 for s in shadow.strides)
@@ -122,8 +123,11 @@ def order_of_strides(
     return None if order == list(range(len(order))) else tuple(order)
 
 
-def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> np.ndarray | None:
-    """An array with the strides of the view, over no memory of its own: it must not be read."""
+def _shadow(
+    base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...], any_size: bool = False
+) -> np.ndarray | None:
+    """An array with the strides of the view, over no memory of its own: it must not be read. `any_size`: its sizes do
+    not matter."""
     traced = not all(type(d) is int for d in base)
     base = tuple(map(length, base))
     elements = layout or c_strides(base)
@@ -134,8 +138,12 @@ def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]
             return None
         if isinstance(view, Reshaped):
             out = np.reshape(out, view.shape, copy=False)
-        elif isinstance(view, Region) and (view.is_static or _is_front(view)):
+        elif isinstance(view, Region) and (any_size or view.is_static or _is_front(view)):
             out = _shadow_region(out, view)
+        elif (
+            isinstance(view, (Placed, ReadOnly)) and view.places is not None and not view.sizes and not traced
+        ):
+            out = view.places(out)
         else:
             return None
     return out

@@ -18,6 +18,7 @@ class Placed(View):
     makes of an array, each of its elements once at most."""
 
     __slots__ = ("fn", "places")
+    sizes: Any = ()  # NumPy's function needs none
 
     def __init__(self, fn: Callable[[Any], Any], places: Callable[[np.ndarray], np.ndarray]) -> None:
         self.fn = fn

@@ -49,19 +49,57 @@ def test_under_other_transformations() -> None:
         tj.jit(tj.grad(checked))(-3.0, 3)
 
 
-def test_several_numbers_and_arrays_are_types() -> None:
-    @tj.jit
-    def f(x: Any, y: Any) -> Any:
-        if x.sum() < 0:
-            raise ValueError(f"{x} below {y}")
-        if y > 3:
-            raise ValueError(f"{y} and {y + 1}")
-        return x
+def _told(x: Any, y: Any) -> Any:
+    print("asked", y)
+    if x.sum() < 0:
+        raise ValueError(f"{x} below {y}")
+    if y > 3:
+        raise Coded(y, detail=x) from KeyError(y)
+    assert y > 1, (y, x[0])
+    return x
 
+
+@pytest.mark.parametrize(
+    ("sign", "y", "error", "match"),
+    [
+        (-1, 2.0, ValueError, r"^\[-1. -1.\] below 2\.0$"),
+        (1, 4.0, Exception, r"^code 4\.0: \[1. 1.\]$"),
+        (1, 0.5, AssertionError, r"^\(0\.5, np\.float64\(1\.0\)\)"),
+    ],
+)
+def test_several_numbers_and_arrays_are_told_by_python(
+    sign: int, y: float, error: Any, match: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    f = tj.jit(_told)
+    for _ in range(2):
+        f(np.ones(2), 2.0)
+        capsys.readouterr()
+        with pytest.raises(error, match=match) as caught:
+            f(sign * np.ones(2), y)
+        assert capsys.readouterr().out == f"asked {y}\n"
+        assert caught.value.__context__ is None and "_tj" not in str(vars(caught.value))
+    with pytest.raises(error, match=match):  # while it is traced for the first time
+        tj.jit(lambda x, y: _told(x, y))(sign * np.ones(2), y)
+
+
+def test_inside_of_another_transformation_they_are_types() -> None:
+    f = tj.jit(tj.vmap(_below))
     with pytest.raises(ValueError, match=r"^Traced<f64\[2\]> below 1\.0$"):
-        f(-np.ones(2), 1.0)
-    with pytest.raises(ValueError, match=r"^Traced<f64\[\]> and Traced<f64\[\]>$"):
-        f(np.ones(2), 4.0)
+        f(-np.ones((3, 2)), np.ones(3))
+
+
+def _below(x: Any, y: Any) -> Any:
+    if x.sum() < 0:
+        raise ValueError(f"{x} below {y}")
+    return x
+
+
+def test_a_first_call_that_raises_tells_its_values() -> None:
+    def f(x: Any, y: Any) -> Any:
+        raise ValueError(f"{x.sum()} and {y}")
+
+    with pytest.raises(ValueError, match=r"^2\.0 and 4\.5$"):
+        tj.jit(f)(np.ones(2), 4.5)
 
 
 class Coded(Exception):

@@ -70,7 +70,8 @@ class Result:
     views: dict[int, list[Column]]
     aliases: Aliases
     tails: Collection[str]
-    turned: list[int]  # parts of the carry that a step gives another type than they start with
+    #: Parts of the carry that a step gives another type than they start with: whether both are numbers.
+    turned: dict[int, bool]
     mixed: bool  # it may be that no step does
     unbound: Collection[str]  # names that are unbound after no step, and nobody looks whether there was one
     hidden: tuple[Picked, Pythons]
@@ -126,14 +127,14 @@ class Result:
         """Find where a number that starts as one of another type may still be that: no step was made, which
         `some` says, or no step that changes it."""
         self.know_ranges(outs)
-        for n in self.turned:
+        for n, is_number in self.turned.items():
             if aval_of(outs[n]).shape:
                 continue
             if self.mixed:
                 same = ops.compare.eq(outs[n], self.carried[n].init)
             else:
                 same = ops.compare.not_(some)
-            if self.carried[n].init is not None and self._numpys()[n]:
+            if is_number and self.carried[n].init is not None and self._numpys()[n]:
                 self.unsure[n] = same
             else:
                 leave_if(same, "a number that a loop may leave as it is")

@@ -58,7 +58,7 @@ class Stager:
         self.ranges = Ranges()
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
-        self.orders: dict[str, list[Any]] = {}  # in which the arrays of names lie in memory after a step
+        self.layouts: dict[str, list[tuple[Any, bool]]] = {}  # what the parts of names are after a step
         self.lengths = Lengths()
         self.replaced = Replaced()
         self.options = Options()
@@ -249,7 +249,7 @@ class Stager:
                 continue
             raws = [self.lengths.array((name, n), next(given)) for n in range(len(e.weak))]
             leaves = [f.rebuilt(x, w) for f, x, w in zip(e.form.dynamic, raws, e.weak, strict=True)]
-            lay(leaves, self.orders.get(name, ()))
+            lay(leaves, self.layouts.get(name, ()))
             boxes |= {(name, n): x for n, x in enumerate(leaves)}
             objects[name] = e.form.rebuilt(leaves)
             put(self.cells[name], objects[name])
@@ -334,9 +334,9 @@ class Stager:
         old = [(aval_of(x).dtype, w) for x, w in zip(e.inits, e.weak, strict=True)]
         self.types[name] = types
         weak[:] = [w for _, w in types]
-        orders = self.orders.get(name, e.form.orders)
-        self.orders[name] = form.orders
-        return types != old or orders != form.orders or self.lengths.count > changing
+        layouts = self.layouts.get(name, e.form.layouts)
+        self.layouts[name] = form.layouts
+        return types != old or layouts != form.layouts or self.lengths.count > changing
 
     def _has_changed(self, name: str) -> bool:
         """Whether a name's array is another one's, into which the step has written."""
@@ -361,7 +361,7 @@ class Stager:
         constant: list[tuple[Var, Any]] = []
         names: dict[str, tuple[Form, list[bool]]] = {}
         given = iter(args[1:])
-        turned: list[int] = []
+        turned: dict[int, bool] = {}
         for name, e in entries.items():
             variables = [next(given) for _ in e.inits]
             if name not in found:
@@ -374,8 +374,10 @@ class Stager:
                 if e.form is not None and e.inits:
                     first = e.form.dynamic[n]
                     other = aval_of(first.raw).dtype != aval_of(start).dtype or first.weak != weak[n]
-                    if other and name not in self.pythons.of:
-                        turned.append(len(carried))
+                    if first.scalar != leaf.scalar:
+                        turned[len(carried)] = False
+                    elif other and name not in self.pythons.of:
+                        turned[len(carried)] = True
                 out = self.lengths.outs.get((name, n), leaf.raw)
                 carried.append(Carried(variables[n] if variables else None, start, out))
         new = {id(s): x for s, x in outs}

@@ -99,9 +99,9 @@ class Form:
         self.dynamic = [leaf for leaf in self.leaves if leaf.raw is not None]
 
     @property
-    def orders(self) -> list[Any]:
-        """The orders of its arrays in memory."""
-        return [leaf.order for leaf in self.dynamic]
+    def layouts(self) -> list[tuple[Any, bool]]:
+        """The orders of its arrays in memory, and which of its parts are numbers: what has no axes may be an array."""
+        return [(leaf.order, leaf.scalar) for leaf in self.dynamic]
 
     def same(self, other: Form) -> bool:
         """Whether both differ in the values of arrays and numbers only."""
@@ -134,10 +134,12 @@ class Form:
         return f"{tree.show(self.tree)} of {', '.join(texts)}"
 
 
-def lay(arrays: Iterable[Box], orders: Iterable[Any]) -> None:
-    """Let new arrays lie in these orders in memory, if there are any."""
-    for x, order in zip(arrays, orders, strict=False):
+def lay(leaves: Iterable[Box], layouts: Iterable[tuple[Any, bool]]) -> None:
+    """Let new arrays lie in these orders in memory, and be numbers where they are, if any are given."""
+    for x, (order, is_number) in zip(leaves, layouts, strict=False):
         lies_in(x, order)
+        if not x.aval.shape and row_of(x) is None:
+            x.scalar = is_number
 
 
 def _text_of(x: Any) -> str:

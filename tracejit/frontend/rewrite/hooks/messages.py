@@ -1,6 +1,7 @@
 """Exceptions of users that compiled code raises: checks, with a traced number that the message shows.
 
 The check carries the bits of the one number that the texts among the exception's arguments show, once or several times.
+Of other values an exception has what stands for them; it says so (`refusals.hide`), and Python does the call over.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit import dtypes, ops
+from tracejit import dtypes, ops, tree
 from tracejit.control.regions.staging import convert
+from tracejit.errors import refusals
 from tracejit.frontend.text.deferred import Text, described
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import Value
@@ -59,6 +61,7 @@ class Raise:
         self.kind = kind
         self.dtype = None if shown is None else shown.aval.dtype
         self.args = [_without_values(a, shown) for a in error.args]
+        self.hides = any(map(_has_values, (*self.args, *vars(error).values(), error.__cause__)))
         for name, x in vars(error).items():
             vars(error)[name] = described(x)
         self.error.args = tuple(map(described, error.args))
@@ -68,6 +71,8 @@ class Raise:
         if self.dtype is not None:
             number = self.dtype.type(np.int64(details[0]).view(self.kind))
             error.args = tuple(described(a, lambda v: number if v.shown else None) for a in self.args)
+        if self.hides:
+            refusals.hide(error)
         return error
 
 
@@ -76,6 +81,15 @@ def _without_values(x: Any, shown: Value | None) -> Any:
     if type(x) is not Text:
         return x
     return Text(x.recipe, [_Number(v.aval, not v.aval.shape and shown is not None) for v in x.values])
+
+
+def _has_values(x: Any) -> bool:
+    """Whether an argument of an exception has traced values that the check does not carry."""
+    if isinstance(x, BaseException):
+        return any(map(_has_values, (*x.args, x.__cause__)))
+    if type(x) is Text:
+        return not all(type(v) is _Number and v.shown for v in x.values)
+    return any(type(leaf) is Box for leaf in tree.leaves(x, is_leaf=lambda v: type(v) is Box))
 
 
 def _copied(error: Exception) -> Exception:

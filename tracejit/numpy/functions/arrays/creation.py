@@ -27,7 +27,7 @@ from tracejit.numpy.operands import (
     raw,
     shape_of,
 )
-from tracejit.numpy.options import judge_order_of_new, order_of
+from tracejit.numpy.options import copy_of, judge_order_of_new, order_of
 from tracejit.tracing import Box, is_tracing, new_array, wrap
 
 
@@ -192,15 +192,21 @@ def array(
     return new_array(value)
 
 
+_UNAVOIDABLE = "Unable to avoid copy while creating an array as requested"
+
+
 def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     kwargs.pop("like", None)
     if not is_tracing() or (not has_box((object,)) and not _numeric(object, dtype)):
         return np.array(object, dtype, **kwargs)
     (object,) = arrays_of((object,))
-    if type(object) is Box and not kwargs.get("copy", True):
+    if type(object) is Box and not copy_of(kwargs.get("copy", True)):
         x = _uncopied(object, dtype, kwargs)
         missing = kwargs.get("ndmin", 0) - x.ndim
         return x[(None,) * missing] if missing > 0 else x
+    copy = kwargs.get("copy")
+    if copy is not None and not copy_of(copy):
+        raise ArgumentError(name="array", problem=_UNAVOIDABLE)
     return array(object, dtype, **kwargs)
 
 
@@ -210,8 +216,8 @@ def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:
     if fits and not (x.weak or x.scalar) and _lies_in(x, options.get("order")):
         return x
     copy = options.get("copy")
-    if copy is not None and not copy:
-        raise ArgumentError(name="array", problem="Unable to avoid copy while creating an array as requested")
+    if copy is not None and not copy_of(copy):
+        raise ArgumentError(name="array", problem=_UNAVOIDABLE)
     return array(x, dtype)
 
 
@@ -225,10 +231,10 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) 
     if is_elsewhere(a) and not is_tracing():
         return convert(a, dtypes.canonical(dtype or a.dtype)) if dtype or copy else a
     if type(a) is Box:
-        return array(a, dtype) if copy else _uncopied(a, dtype, {"copy": copy, "order": order})
+        return array(a, dtype) if copy_of(copy) else _uncopied(a, dtype, {"copy": copy, "order": order})
     if isinstance(a, np.ndarray) or not is_tracing():
         return np.asarray(a, dtype, order, copy=copy)
-    return _array(a, dtype)
+    return _array(a, dtype, copy=copy)
 
 
 def _lies_in(x: Box, order: Any) -> bool:

@@ -27,6 +27,7 @@ from tracejit.errors.refusals import attempt
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements, plain, publish
@@ -277,6 +278,9 @@ class vectorize:
         leaves = list(out) if many else [out]
         self._check_outputs(leaves, sizes)
         leaves = [self._typed(reshape(o, (*loop, *o.shape[1:])), n) for n, o in enumerate(leaves)]
+        if self.signature is None and loop:  # NumPy makes a ufunc of the function
+            leaves = [new_array(raw(x)) for x in leaves]
+            as_numpys(np.frompyfunc(lambda *_: (0.0,) * len(leaves), len(xs), len(leaves)), xs, {}, leaves)
         return tuple(leaves) if many else leaves[0]
 
     def _dtypes(self, fn: Any, rows: list[Any]) -> list[np.dtype]:

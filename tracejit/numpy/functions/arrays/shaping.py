@@ -17,7 +17,7 @@ from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.creation import lower_mask, shape_arg
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of, reduced_axes
 from tracejit.numpy.operands import broadcast_shapes, dtype_of, filled, raw, shape_of
-from tracejit.numpy.options import order_of, order_of_shape
+from tracejit.numpy.options import copy_of, order_of, order_of_shape
 from tracejit.tracing import Box, new_array, wrap
 
 
@@ -50,7 +50,7 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
         out = members.reshaped(x.T, tuple(reversed(dims))).T
     else:
         out = members.reshaped(x, shape)
-    if copy is not None and not copy and out.storage is not x.storage:
+    if copy is not None and not copy_of(copy) and out.storage is not x.storage:
         raise ArgumentError(name="reshape", problem="Unable to avoid creating a copy while reshaping")
     return members.indexed_copy(out.read()) if copy else out
 

@@ -103,7 +103,10 @@ def as_strided(
         return box(ops.shape.reshape(raw, shape=(size,)))[where].read()
 
     def places(array: np.ndarray) -> np.ndarray:
-        return np.lib.stride_tricks.as_strided(array, sizes, steps, writeable=writeable)
+        scaled = [
+            s * array.itemsize // view.itemsize for s in steps
+        ]  # of stand-ins, whose elements may be longer
+        return np.lib.stride_tricks.as_strided(array, sizes, scaled, writeable=writeable)
 
     if not writeable:
         return read_only(view, elements, sizes, places)

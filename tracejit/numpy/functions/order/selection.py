@@ -29,7 +29,7 @@ from tracejit.numpy.operands import (
     shape_of,
     store,
 )
-from tracejit.numpy.options import mode_of
+from tracejit.numpy.options import copy_of, mode_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, new_array, wrap
 
@@ -119,8 +119,11 @@ def clip(
         lo = None if type(lo) is int and lo < info.min else lo
         hi = None if type(hi) is int and hi > info.max else hi
     out = a if d.kind != "b" or lo is not None or hi is not None else TABLE["positive"](a)
-    out = TABLE["maximum"](out, lo) if lo is not None else out
-    out = TABLE["minimum"](out, hi) if hi is not None else out
+    for name, limit in (("maximum", lo), ("minimum", hi)):
+        if (
+            limit is not None
+        ):  # of two zeros these take the second: the value beside one limit for all, as NumPy does
+            out = TABLE[name](*((limit, out) if shape_of(raw(limit)) == () else (out, limit)))
     return wrap(raw(out)) if out is a else out
 
 
@@ -153,7 +156,7 @@ def fix(x: Any) -> Any:
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and infinities replaced by numbers."""
     b = box_of(x)
-    if not copy:
+    if not copy_of(copy):
         if not isinstance(x, np.ndarray) and class_of(b) is not np.ndarray:
             np.array(0.0, copy=False)  # raises: there is no array to write into
         if dtypes.is_inexact(b.dtype):
