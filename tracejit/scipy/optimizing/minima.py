@@ -1,4 +1,4 @@
-"""`minimize` for traced values: BFGS as a native loop, other methods by SciPy on the host."""
+"""`minimize` for traced values: native loops (`natively`), and other methods by SciPy on the host."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tracejit import numpy as tnp
 from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
+from tracejit.scipy.optimizing import natively
 from tracejit.scipy.optimizing.constraints import CLOSE, Constraint, given, limits, multipliers, together
-from tracejit.scipy.optimizing.loops import bfgs
 from tracejit.scipy.optimizing.one_variable import refuse
-from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
-from tracejit.tracing import caller, to_raw
+from tracejit.scipy.optimizing.results import message, partial, place_of, python
+from tracejit.tracing import call_user
 
 _F64 = np.dtype(float)
 #: Methods of `minimize` that take gradients, and those that take second derivatives, too.
@@ -39,17 +39,20 @@ def minimize(
     callback: Any = None,
     options: Any = None,
 ) -> Any:
-    """A minimum of `fun(x, *args)`, by SciPy's method: BFGS as a native loop, others on the host.
+    """A minimum of `fun(x, *args)`, by SciPy's method: BFGS, CG, Newton-CG, Nelder-Mead, trust-ncg and trust-exact are
+    native loops with SciPy's steps, others are SciPy's on the host.
 
-    The gradient, and the Hessian for methods that take one, are those of the compiled function, whatever `jac`, `hess`
-    and `hessp` say (with `jac=True`, `fun` gives its value first). The result has `x`, `fun`, `jac`, `nit`, `nfev`,
-    `status`, `success` and `message`, and that of BFGS all fields. The derivatives of `x` are those of a point at which
-    the gradient is zero; of one that lies on `bounds` or `constraints`, those of a minimum there.
+    `jac` and `hess` are functions (with `jac=True`, `fun` gives its value and the gradient); where they are not given
+    they are those of the compiled function, as SciPy's solvers get them outside of transformations. Results of native
+    methods have all of SciPy's fields, others have `x fun jac nit nfev status success message`. The derivatives of `x`
+    are those of a point at which the gradient is zero; of one that lies on `bounds` or `constraints`, those of a
+    minimum there.
 
     Raises
     ------
     SolverOptionError
-        `callback`, and fields of the result that are SciPy's alone, have no traced form (jit leaves them to SciPy).
+        `callback`, `jac` and `hess` that name differences, and fields of the result that are SciPy's alone, have no
+        traced form (jit leaves them to SciPy).
     """
     if callback is not None:
         refuse("minimize", "the option `callback`")
@@ -60,16 +63,67 @@ def minimize(
     chosen = str(method).lower() if method is not None else _default(bounds, rules)
     if rules and chosen not in _CONSTRAINED:
         refuse("minimize", f"constraints for {method}", f"use one of {', '.join(_CONSTRAINED)}")
-    inner = solving.with_args(fun, args)
+    functions = _functions(solving.with_args(fun, args), args, jac, hess, hessp, chosen)
+    problem = _Problem(functions, start, chosen, (bounds, rules), (method, tol, options))
+    own = natively.settings(chosen, options or {}, tol)
+    if own is not None and (bounds is None or chosen == "nelder-mead"):
+        ends = None if bounds is None else (problem.low, problem.high)
+        return natively.minimum(chosen, functions, start, ends, own)
+    return problem.by_scipy()
+
+
+def _functions(inner: Any, args: Any, jac: Any, hess: Any, hessp: Any, chosen: str) -> natively.Functions:
+    """The function with its derivatives: those that were given, else its own."""
+    takes = chosen in WITH_GRADIENT or chosen in WITH_HESSIAN
+    for name, option in (("jac", jac), ("hess", hess), ("hessp", hessp)):
+        if takes and option is not None and not callable(option) and not isinstance(option, bool):
+            refuse(
+                "minimize", f"{name}={option!r}", "leave it away for the derivatives of the compiled function"
+            )
 
     def value(x: Any) -> Any:
         out = inner(x)
         return solving.scalar(out[0] if jac is True else out)
 
-    problem = _Problem(value, start, chosen, (bounds, rules), (method, tol, options))
-    if chosen == "bfgs" and bounds is None and bfgs.takes(options or {}):
-        return problem.by_bfgs()
-    return problem.by_scipy()
+    slope, both = solving.gradient(value), solving.value_and_gradient(value)
+    if jac is True or callable(jac):
+        slope, both = _given_slope(inner, value, args, jac)
+    bent = solving.jacobian(solving.gradient(value)) if not jac or chosen != "newton-cg" else None
+    times = None
+    if callable(hess):
+        bent = _given_matrix(solving.with_args(hess, args))
+    elif callable(hessp) and chosen in ("newton-cg", "trust-ncg"):
+        bent, times = None, _given_product(hessp, _tuple(args))
+    return natively.Functions(value, slope, both, bent, times)
+
+
+def _given_slope(inner: Any, value: Any, args: Any, jac: Any) -> tuple[Any, Any]:
+    """The gradient that was given, by `jac` or by the function itself, alone and after the value."""
+    if jac is not True:
+        own = solving.with_args(jac, args)
+
+        def slope(x: Any) -> Any:
+            return solving.values(own(x))
+
+        return slope, lambda x: (value(x), slope(x))
+
+    def both(x: Any) -> tuple[Any, Any]:
+        out = inner(x)
+        return solving.scalar(out[0]), solving.values(out[1])
+
+    return lambda x: both(x)[1], both
+
+
+def _given_matrix(own: Any) -> Any:
+    return lambda x: tnp.asarray(own(x)).astype(float)
+
+
+def _given_product(hessp: Any, args: tuple[Any, ...]) -> Any:
+    return lambda x, p: solving.values(call_user(hessp, x, p, *args))
+
+
+def _tuple(args: Any) -> tuple[Any, ...]:
+    return args if isinstance(args, tuple) else (args,)
 
 
 def _default(bounds: Any, rules: Sequence[Constraint]) -> str:
@@ -80,13 +134,15 @@ class _Problem:
     """What is minimized, from where, and how. (What is staged are functions: a bound method would be followed as one of
     an object of the user's.)"""
 
-    def __init__(self, value: Any, start: Any, chosen: str, limited: Any, settings: Any) -> None:
-        self.value = value
+    def __init__(
+        self, functions: natively.Functions, start: Any, chosen: str, limited: Any, settings: Any
+    ) -> None:
+        self.value, self.given_slope, _, self.bent, _ = functions
         self.start = start
         self.chosen = chosen
         self.bounds, self.rules = limited
         self.method, self.tol, self.options = settings
-        self.slope = solving.gradient(value)
+        self.slope = solving.gradient(self.value)
         self.low, self.high = limits(self.bounds, start)
         #: How near to a bound a minimum lies on it: interior points come less near.
         self.close = 1e-5 if chosen == "trust-constr" else 1e-9
@@ -95,9 +151,9 @@ class _Problem:
         """The function, and the derivatives that the method takes."""
         found = [self.value]
         if self.chosen in WITH_GRADIENT or self.chosen in WITH_HESSIAN:
-            found.append(self.slope)
+            found.append(self.given_slope)
         if self.chosen in WITH_HESSIAN:
-            found.append(solving.jacobian(self.slope))
+            found.append(self.bent or solving.jacobian(self.slope))
         return found
 
     def on_the_host(self, x: Any, low: Any, high: Any, fs: Any, rules: Any = ()) -> Any:
@@ -116,46 +172,6 @@ class _Problem:
             **derivatives,
         )
 
-    # ---- BFGS
-
-    def by_bfgs(self) -> Any:
-        options = dict(self.options or {})
-        if self.tol is not None:
-            options.setdefault("gtol", self.tol)
-        both = solving.value_and_gradient(self.value)
-
-        def solve(x: Any) -> tuple[Any, Any]:
-            found = bfgs.minimum(both, x, options)
-            own = found.x, found.inverse, found.iterations, found.calls, found.calls, found.status
-            return lax.cond(found.found, lambda _: own, lambda x: self._again(x), x)
-
-        x, aux = solving.root_of(self.slope, self.start, lambda x: _split(solve(x)), solving.dense_solve)
-        inverse, nit, nfev, njev, status = aux
-        return complete(
-            fun=self.value(x),
-            jac=self.slope(x),
-            hess_inv=inverse,
-            nfev=python(nfev),
-            njev=python(njev),
-            status=python(status),
-            success=python(status == 0),
-            message=caller.text_of(_message, to_raw(status)),
-            x=x,
-            nit=python(nit),
-        )
-
-    def _again(self, x: Any) -> Any:
-        """By SciPy, where the first line search found no step."""
-        n = self.start.size
-        types = [Aval((n,), _F64), Aval((n, n), _F64), *[solving.COUNT] * 4]
-
-        def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
-            r = self.on_the_host(x, low, high, fs)
-            return r.x, np.asarray(r.hess_inv, float), r.nit, r.nfev, r.njev, r.status
-
-        compiled = [solving.Compiled(f, x) for f in self.functions()]
-        return tuple(solving.host_call(host, compiled, types, x, self.low, self.high))
-
     # ---- by SciPy
 
     def by_scipy(self) -> Any:
@@ -169,7 +185,7 @@ class _Problem:
             "minimize",
             x=x,
             fun=self.value(x),
-            jac=self.slope(x),
+            jac=self.given_slope(x),
             nit=python(nit),
             nfev=python(nfev),
             status=python(status),
@@ -237,16 +253,6 @@ class _Problem:
         start = tnp.concatenate([self.start, tnp.zeros(m)])
         z, counts = solving.root_of(conditions, start, solve, solving.dense_solve)
         return z[:n], counts
-
-
-def _message(status: int) -> str:
-    """SciPy's message for the status of BFGS."""
-    texts = scipy_module("optimize")._optimize._status_message
-    return texts[("success", "maxiter", "pr_loss", "nan")[status]]
-
-
-def _split(found: Any) -> tuple[Any, Any]:
-    return found[0], found[1:]
 
 
 def _told(r: Any) -> tuple[Any, ...]:

@@ -1,0 +1,248 @@
+"""The methods of `minimize` that are native loops: their options, and what their results say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit import lax
+from tracejit import numpy as tnp
+from tracejit.errors import SolverFailedError
+from tracejit.numpy.boxes.numbers import fail_if
+from tracejit.ops.elementwise import compare
+from tracejit.scipy import solving
+from tracejit.scipy.optimizing.results import complete, message_among, python
+from tracejit.scipy.written.minima import descents, points, regions, simplex
+from tracejit.tracing import call_user, to_raw
+
+_WOLFE: dict[str, Any] = {"gtol": 1e-5, "norm": np.inf, "maxiter": None, "c1": 1e-4}
+_REGION: dict[str, Any] = {
+    "initial_trust_radius": 1.0,
+    "max_trust_radius": 1000.0,
+    "eta": 0.15,
+    "gtol": 1e-4,
+    "maxiter": None,
+    "inexact": True,
+}
+_SIMPLEX = {
+    "xatol": 1e-4,
+    "fatol": 1e-4,
+    "maxiter": None,
+    "maxfev": None,
+    "adaptive": False,
+    "initial_simplex": None,
+}
+#: Method -> the options that it takes natively, with SciPy's defaults.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "nelder-mead": _SIMPLEX,
+    "bfgs": _WOLFE | {"c2": 0.9, "xrtol": 0},
+    "cg": _WOLFE | {"c2": 0.4},
+    "newton-cg": {"xtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9, "eps": 1.4901161193847656e-08},
+    "trust-ncg": _REGION,
+    "trust-exact": _REGION | {"subproblem_maxiter": None},
+}
+#: Method -> the options for which `tol` stands.
+_TOLERANCES = {"nelder-mead": ("xatol", "fatol"), "newton-cg": ("xtol",)}
+_DONE = "Optimization terminated successfully."
+_MOST = "Maximum number of iterations has been exceeded."
+_LOSS = "Desired error not necessarily achieved due to precision loss."
+_NAN = "NaN result encountered."
+_NEWTON = (
+    _DONE,
+    f"Warning: {_MOST}",
+    f"Warning: {_LOSS}",
+    _NAN,
+    "Warning: CG iterations didn't converge. The Hessian is not positive definite.",
+)
+_IN_REGIONS = (
+    _DONE,
+    _MOST,
+    "A bad approximation caused failure to predict improvement.",
+    "A linalg error occurred, such as a non-psd Hessian.",
+)
+
+
+class Functions(NamedTuple):
+    """What is minimized: the value, the gradient, both; the Hessian, and products with it, None where not given."""
+
+    value: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+    both: Callable[[Any], tuple[Any, Any]]
+    bent: Callable[[Any], Any] | None
+    times: Callable[[Any, Any], Any] | None
+
+
+def settings(method: str, options: dict[str, Any], tol: Any) -> dict[str, Any] | None:
+    """The options of a native method, None where there is no native form."""
+    if method not in OPTIONS:
+        return None
+    known = OPTIONS[method]
+    given = dict(options)
+    if tol is not None:
+        for name in _TOLERANCES.get(method, ("gtol",)):
+            given.setdefault(name, tol)
+    for name, value in given.items():
+        if name not in known and (bool(value) if name in ("disp", "return_all") else value is not None):
+            return None
+    o = known | {k: v for k, v in given.items() if k in known}
+    wrong = "c1" in o and not 0 < o["c1"] < o["c2"] < 1
+    if "eta" in o:
+        wrong = not 0 <= o["eta"] < 0.25 or not 0 < o["initial_trust_radius"] < o["max_trust_radius"]
+        wrong = wrong or (o.get("subproblem_maxiter") or 0) < 0
+    return None if wrong else o  # SciPy refuses them
+
+
+def _must(good: Any, text: str) -> None:
+    fail_if(compare.eq(to_raw(good), np.False_), SolverFailedError, text)
+
+
+def _steps(o: dict[str, Any], n: int) -> Any:
+    return o["maxiter"] if o["maxiter"] is not None else 200 * n
+
+
+def minimum(method: str, f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: dict[str, Any]) -> Any:
+    """SciPy's result of a native method with the settings `o`."""
+    run = {"bfgs": _bfgs, "cg": _cg, "newton-cg": _newton, "nelder-mead": _nelder_mead}.get(method, _trusted)
+    if run is _nelder_mead:
+        return _nelder_mead(f, start, bounds, o)
+    if run is _trusted:
+        return _trusted(f, start, o, method == "trust-exact")
+    return run(f, start, o)
+
+
+def _root(f: Functions, start: Any, solve: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
+    slope = solving.gradient(f.value)
+    return solving.root_of(slope, start, solve, solving.dense_solve)
+
+
+def _told(texts: tuple[str, ...], code: Any) -> dict[str, Any]:
+    status = python(tnp.minimum(code, 3))
+    return {"status": status, "success": python(code == 0), "message": message_among(texts, code)}
+
+
+def _bfgs(f: Functions, start: Any, o: dict[str, Any]) -> Any:
+    given = o["gtol"], o["norm"], _steps(o, start.size), o["xrtol"], o["c1"], o["c2"]
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        x, _, _, nfev, njev, steps, status, inverse = call_user(
+            descents.bfgs, f.both, x, tnp.eye(x.size), given
+        )
+        return x, (inverse, nfev, njev, steps, status)
+
+    x, (inverse, nfev, njev, steps, status) = _root(f, start, solve)
+    fields = {"fun": f.value(x), "jac": f.slope(x), "hess_inv": inverse}
+    fields |= {"nfev": python(nfev), "njev": python(njev), **_told((_DONE, _MOST, _LOSS, _NAN), status)}
+    return complete(**fields, x=x, nit=python(steps))
+
+
+def _cg(f: Functions, start: Any, o: dict[str, Any]) -> Any:
+    given = o["gtol"], o["norm"], _steps(o, start.size), o["c1"], o["c2"]
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        x, _, _, *counts = call_user(descents.conjugate, f.both, x, given)
+        return x, tuple(counts)
+
+    x, (nfev, njev, steps, status) = _root(f, start, solve)
+    fields = {"fun": f.value(x), "jac": f.slope(x), "nfev": python(nfev), "njev": python(njev)}
+    return complete(**fields, **_told((_DONE, _MOST, _LOSS, _NAN), status), x=x, nit=python(steps))
+
+
+def _newton(f: Functions, start: Any, o: dict[str, Any]) -> Any:
+    eps = o["eps"]
+
+    def curved(at: Any, x: Any, p: Any, matrix: Any) -> tuple[Any, Any, int]:
+        """The Hessian, or its product with p: by the matrix, by products that were given, or by differences."""
+        if f.bent is not None:
+            return (at, f.bent(x), 1) if p is None else (at, matrix @ p, 0)
+        if p is None:
+            return at, None, 0
+        if f.times is not None:
+            return at, f.times(x, p), 1
+        at = call_user(points.sloped, call_user(points.moved, f.both, at, x))
+        here = at[2]
+        at = call_user(points.sloped, call_user(points.moved, f.both, at, x + eps * p))
+        return at, (at[2] - here) / eps, 0
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        given = o["xtol"], _steps(o, x.size), o["c1"], o["c2"]
+        x, _, g, *counts = call_user(descents.newton, f.both, curved, x, given)
+        return x, (g, *counts)
+
+    # The gradient is that where the last step began, as SciPy has it.
+    x, (before, nfev, njev, steps, status, curves) = _root(f, start, solve)
+    fields = {"fun": f.value(x), "jac": before, "nfev": python(nfev), "njev": python(njev)}
+    return complete(**fields, nhev=python(curves), **_told(_NEWTON, status), x=x, nit=python(steps))
+
+
+def _trusted(f: Functions, start: Any, o: dict[str, Any], exact: bool) -> Any:
+    bent = f.bent if f.bent is not None else lambda x: tnp.zeros(())
+    products = f.bent is None
+
+    def times(x: Any, matrix: Any, p: Any) -> tuple[Any, int]:
+        return (matrix @ p, 0) if f.times is None or not products else (f.times(x, p), 1)
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        tries = o.get("subproblem_maxiter")
+        sizes = o["initial_trust_radius"], o["max_trust_radius"], o["eta"], o["gtol"], _steps(o, x.size)
+        given = *sizes, exact, 25 if tries is None else tries, products
+        x, _, g, h, *counts = call_user(regions.trusted, f.both, bent, times, x, given)
+        return x, (g, h, *counts)
+
+    x, (_, _, nfev, njev, nhev, steps, status) = _root(f, start, solve)
+    _must(status != 4, "array must not contain infs or NaNs")
+    told = _told(_IN_REGIONS, status)
+    fields = {
+        "x": x,
+        "success": told["success"],
+        "status": told["status"],
+        "fun": f.value(x),
+        "jac": f.slope(x),
+    }
+    fields |= {"nfev": python(nfev), "njev": python(njev), "nhev": python(nhev), "nit": python(steps)}
+    more = {} if products else {"hess": bent(x)}
+    return complete(**fields, message=told["message"], **more)
+
+
+def _nelder_mead(f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: dict[str, Any]) -> Any:
+    n = start.size
+    bounded = bounds is not None
+    low, high = bounds if bounds is not None else (None, None)
+    corners = None
+    if o["initial_simplex"] is not None:
+        corners = tnp.atleast_2d(tnp.asarray(o["initial_simplex"]).astype(float))
+        if corners.ndim != 2 or corners.shape[0] != corners.shape[1] + 1:
+            raise ValueError("`initial_simplex` should be an array of shape (N+1,N)")
+        if corners.shape[1] != n:
+            raise ValueError("Size of `initial_simplex` is not consistent with `x0`")
+    if low is not None:
+        text = "Nelder Mead - one of the lower bounds is greater than an upper bound."
+        _must(~tnp.any(low > high), text)
+        call_user(simplex.warned, start, low, high)
+    most, calls = o["maxiter"], o["maxfev"]
+    if most is None:
+        most = 200 * n if calls in (None, np.inf) else np.inf
+    if calls is None:
+        calls = 200 * n if o["maxiter"] is None or o["maxiter"] == np.inf else np.inf
+    given = o["xatol"], o["fatol"], most, calls, bool(o["adaptive"]), bounded
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        if corners is None:
+            first = call_user(simplex.around, x, low, high, bounded)
+        else:
+            first = call_user(simplex.inside, corners, low, high) if bounded else corners
+        found, *rest = call_user(simplex.nelder_mead, f.value, first, low, high, given)
+        return found[0], (found, *rest)
+
+    def conditions(x: Any) -> Any:
+        slope = solving.gradient(f.value)(x)
+        return slope if bounds is None else solving.within(*bounds, x, slope)
+
+    x, (corners_, values, steps, nfev, status) = solving.root_of(
+        conditions, start, solve, solving.dense_solve
+    )
+    calls_out = "Maximum number of function evaluations has been exceeded."
+    told = _told((_DONE, calls_out, _MOST), status)
+    final = lax.stop_gradient((corners_, values))
+    return complete(fun=f.value(x), nit=python(steps), nfev=python(nfev), **told, x=x, final_simplex=final)
