@@ -29,6 +29,14 @@ def assumed(raw: Any, refusal: Callable[[], Exception]) -> Any:
     return raw.trace.assume(raw, refusal) if _runs_once(raw.trace) else None
 
 
+def is_decided(raw: Any) -> bool:
+    """Whether integers among the arguments decide a traced value, for which the function can be traced."""
+    while isinstance(raw, Value) and type(raw) is not Var:
+        raw = getattr(raw, "primal", None)
+    recording: Any = raw.trace if type(raw) is Var else None
+    return isinstance(recording, StageTrace) and recording.decides is not None and recording.decides([raw])
+
+
 def value_now(raw: Any) -> Any:
     """The value that a raw value has in the call for which is traced, an array; None where that is not known: in the
     step of a native loop, in a branch, and where nothing is called."""

@@ -9,7 +9,7 @@ from typing import Any
 from tracejit.errors import BranchLeavesError, TracejitError, TracerBoolError, refusals
 from tracejit.frontend import active
 from tracejit.frontend.rewrite.hooks.messages import is_programs
-from tracejit.numpy.assumed import TAKEN, assumed
+from tracejit.numpy.assumed import TAKEN, assumed, is_decided
 
 #: So many times branches are staged in themselves.
 MOST_DEEP = 16
@@ -34,7 +34,7 @@ def native_or_taken(choice: Any, then: Callable[[], Any] | None, other: Callable
         taken = None if asks else assumed(choice.pred, lambda: error)
     choice.is_native = False
     if taken is None:
-        if error.traced and isinstance(error, BranchLeavesError):
+        if isinstance(error, BranchLeavesError) and (error.traced or is_decided(choice.pred)):
             error.traced = (choice.pred,)  # of the outermost branch, in the end
         if error.limit:
             refusals.add(error)
