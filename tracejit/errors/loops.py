@@ -211,8 +211,8 @@ class UnknownSourceError(TracerBoolError):
 class BufferedListError(TracejitError, TypeError):
     """A list whose length only the program knows is used in a way that needs to know its items.
 
-    Such a list holds numbers of one type, arrays of one shape, or tuples of them, and does what most programs do with
-    lists. Its arrays are copies of what was put into it, unless it matters which of them are one: then they are whole
+    Such a list holds numbers, strings, None and tuples of them, or arrays of one shape, and does what most programs do
+    with lists; with items of several types it does less. Its arrays are copies of what was put into it, unless it matters which of them are one: then they are whole
     arrays in C order, and no parts of others.
     """
 

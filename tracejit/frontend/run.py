@@ -98,6 +98,8 @@ class Run(Memory):
         #: Whether text of traced values was made, which C code does not take for a string.
         self.has_texts = False
         self.has_variants = False  # whether a value is of one type or another, as conditions say
+        self.plain_lists = False  # lists of traced length have items of one type only
+        self.used_options = False  # whether one had items of several
         self.no_variants = False  # whether code would not see that
         self.streams = sys.stdout, sys.stderr  # as the run finds them
         self.print_options = np.get_printoptions() if capture.guarded else None

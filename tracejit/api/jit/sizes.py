@@ -160,6 +160,10 @@ class SharingNeeded(Exception):
     """The function is to be traced with lists that have their arrays themselves."""
 
 
+class PlainNeeded(Exception):
+    """The function is to be traced with lists of traced length whose items are of one type."""
+
+
 def ask_for_more(
     error: Exception, call: Call, trace: StageTrace, capture: JitCapture, args: list[Any], varying: Varying
 ) -> None:

@@ -21,7 +21,7 @@ from tracejit.api.jit.parts import Shared
 from tracejit.api.jit.placing import needed, placed, places_of, strides_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
-from tracejit.api.jit.sizes import InputsNeeded, SharingNeeded, ask_for_more, decided_by_sizes
+from tracejit.api.jit.sizes import InputsNeeded, PlainNeeded, SharingNeeded, ask_for_more, decided_by_sizes
 from tracejit.api.jit.stored import Store
 from tracejit.api.jit.varying import JitCapture, Varying
 from tracejit.control.regions.staging import raw_result
@@ -66,6 +66,9 @@ def trace_program(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
         except StaleView:
             copies_views = False
             continue
+        except PlainNeeded:
+            varying.plain_lists = True
+            continue
         except SharingNeeded:
             varying.shares_arrays = True
             continue
@@ -100,6 +103,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     capture = JitCapture(trace, varying, call.options.device is not None)
     session = frontend.Session(capture, call.options.capture)
     session.copies_views, session.over = copies_views, call.over
+    session.plain_lists = varying.plain_lists
     session.room, session.arenas = varying.room, {} if varying.shares_arrays else None
     args = make_args(trace, call.avals(), call.bounds)
     assumptions = Assumptions(call, trace, args, session.decisions)
@@ -125,6 +129,8 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             raise
         except Exception as e:
             ask_for_more(e, call, trace, capture, args, varying)
+            if session.used_options and not varying.plain_lists:
+                raise PlainNeeded from None
             raise
         _refuse_what_is_seen(session, trace, store)
         if session.given and any(map(_runs_later, trace.eqns)):

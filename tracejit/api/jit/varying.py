@@ -68,6 +68,7 @@ class Varying:
         self.structures: set[Place] = set()  # of integer arrays of which the elements are known while tracing
         self.again = 0
         self.room = ROOM  # of lists that the program lets grow
+        self.plain_lists = False  # whether their items are of one type only
         self.shares_arrays = False  # whether these have their arrays themselves, and no copies
 
     def is_input(self, place: Place) -> bool:

@@ -10,8 +10,9 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.frontend.lists.columns import Columns, Number, raw_of, user
-from tracejit.frontend.lists.items import Items, common
+from tracejit.frontend.lists.items import Items
 from tracejit.frontend.lists.joins import extend, grow
+from tracejit.frontend.lists.options import Options, any_common
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import is_unsure
@@ -32,10 +33,10 @@ class Buffer(Columns):
     __slots__ = ()
 
     @classmethod
-    def of(cls, xs: Any, items: Items, room: int) -> Any:
+    def of(cls, xs: Any, items: Items | Options, room: int) -> Any:
         """As of `Columns`."""
         made = super().of(xs, items, room)
-        for x in () if items.tree.is_leaf() else xs:
+        for x in xs if items.is_tuple else ():
             made.tj_get(x)
         return made
 
@@ -82,7 +83,7 @@ class Buffer(Columns):
 
     def _like(self, xs: list[Any]) -> Buffer:
         """A buffer of the items of a list. Raises BufferedListError."""
-        items = common(xs)
+        items = any_common(xs)
         if items is None:
             raise self.tj_refusal("an item of another type")
         return Buffer.of(xs, items, 1)

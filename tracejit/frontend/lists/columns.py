@@ -18,7 +18,8 @@ from tracejit.errors import BufferedListError
 from tracejit.frontend import active
 from tracejit.frontend.lists import arenas, marks
 from tracejit.frontend.lists.arenas import FULL
-from tracejit.frontend.lists.items import Items, Kind, items_of
+from tracejit.frontend.lists.items import Items, Kind
+from tracejit.frontend.lists.options import Options, any_items, joined
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -61,7 +62,9 @@ class Columns:
     #: What loops and branches carry, as attributes of an object.
     tj_followed = ("tj_first", "tj_length")
 
-    def __init__(self, cls: type, items: Items, columns: list[Box], python: list[Any], length: Any) -> None:
+    def __init__(
+        self, cls: type, items: Items | Options, columns: list[Box], python: list[Any], length: Any
+    ) -> None:
         self.tj_items, self.tj_columns, self.tj_python = items, columns, python
         self.tj_ring = cls is collections.deque
         self.tj_walked = 0  # loops that run over it
@@ -72,9 +75,9 @@ class Columns:
         self.tj_first: Any = 0
         self.tj_length: Any = length
         self.tj_head: list[Any] = []
-        known = [arenas.known_arena(k.dtype, k.shape) if k.shape else None for k in items.kinds]
+        known = [arenas.known_arena(k.dtype, k.shape) if k.shape else None for k in items.columns]
         self.tj_arenas = known  # of the columns that have numbers of arrays
-        both = zip(items.kinds, known, strict=True)
+        both = zip(items.columns, known, strict=True)
         self.tj_rows_of: list[Rows | None] = [Rows() if k.shape and a is None else None for k, a in both]
         for c, rows in zip(columns, self.tj_rows_of, strict=True):
             c.storage.rows = None if rows is None else Listed(rows, "column")
@@ -88,23 +91,23 @@ class Columns:
         raise self.tj_refusal(f"the attribute `{name}`")
 
     @classmethod
-    def of(cls, xs: Any, items: Items, room: int) -> Any:
+    def of(cls, xs: Any, items: Items | Options, room: int) -> Any:
         """A buffer of what the list or deque `xs` holds now, with room for so many more, or for fewer large ones."""
         room = min(room, max(_LARGE_ITEMS, room * _ROW // items.nbytes))
         size = 1 << (len(xs) + room - 1).bit_length()
-        leaves = [tree.leaves(x) for x in xs]
+        leaves = [items.leaves(x) for x in xs]
         refers = arenas.are_used() and items.has_arrays
         columns = [
             _column([row[n] for row in leaves], kind.dtype, size, kind.shape)
             if not (refers and kind.shape)
             else _numbers([row[n] for row in leaves], kind, size)
-            for n, kind in enumerate(items.kinds)
+            for n, kind in enumerate(items.columns)
         ]
         python = [
             kind.python
             if kind.python is not None
             else _column([_python(row[n]) for row in leaves], np.dtype(bool), size)
-            for n, kind in enumerate(items.kinds)
+            for n, kind in enumerate(items.columns)
         ]
         made = cls(type(xs), items, columns, python, len(xs))
         made.tj_head = [*xs] if items.has_arrays and not refers else []
@@ -114,12 +117,30 @@ class Columns:
             made.tj_forget_head()
         return made
 
-    def tj_widen(self, items: Items) -> None:
-        """Let items be Python's or NumPy's numbers where `items` says so, and all were of one kind until now."""
+    def tj_widen(self, items: Items | Options) -> None:
+        """Let items be Python's or NumPy's numbers where `items` says so, and all were of one kind until now; or of one
+        of several types."""
+        if isinstance(items, Options):
+            self._mix(items)
+            return
         for n, (old, new) in enumerate(zip(self.tj_items.kinds, items.kinds, strict=True)):
             if old != new:
                 self.tj_python[n] = NUMPY_TO_TRACEJIT[np.full](self.tj_room, bool(old.python))
         self.tj_items = items
+
+    def _mix(self, items: Options) -> None:
+        """Let items have further forms: those that there were come first."""
+        held = self.tj_arrays() if isinstance(self.tj_items, Options) else [self._zeros(_I64)]
+        if not isinstance(self.tj_items, Options):
+            for c, p in zip(self.tj_columns, self.tj_python, strict=True):
+                held += [c] if isinstance(p, bool) else [c, p]
+        more = [self._zeros(k.dtype) for k in items.columns[len(held) :]]
+        self.tj_columns, self.tj_python = [*held, *more], [bool(k.python) for k in items.columns]
+        self.tj_rows_of = self.tj_arenas = [None] * len(items.columns)
+        self.tj_items = items
+
+    def _zeros(self, dtype: np.dtype) -> Box:
+        return NUMPY_TO_TRACEJIT[np.zeros](self.tj_room, dtype)
 
     @property
     def tj_class(self) -> type:
@@ -133,7 +154,7 @@ class Columns:
 
     def tj_tokens(self) -> list[Any]:
         """What stands for its items where these are tuples (`lists.tuples`)."""
-        return [] if self.tj_items.tree.is_leaf() else [self.tj_tuples]
+        return [self.tj_tuples] if self.tj_items.is_tuple else []
 
     def tj_count(self) -> Any:
         """`len`, which may be traced."""
@@ -181,7 +202,7 @@ class Columns:
     def tj_item(self, k: Number) -> Any:
         """Item `k`."""
         i = self._place(k)
-        return tree.unflatten(self.tj_items.tree, [self._part(n, i) for n in range(len(self.tj_columns))])
+        return self.tj_items.item([self._part(n, i) for n in range(len(self.tj_columns))])
 
     def _part(self, n: int, i: Any) -> Any:
         """What the item in row `i` has in column `n`."""
@@ -263,13 +284,13 @@ class Columns:
 
     def tj_leaves(self, x: Any) -> list[Any]:
         """The numbers of an item. Raises BufferedListError for one of another kind."""
-        items = items_of(x)
-        both = None if items is None else self.tj_items.joined(items)
+        items = any_items(x)
+        both = None if items is None else joined(self.tj_items, items)
         if both is None:
             raise self.tj_refusal("an item of another type")
         if both != self.tj_items:
             active.session().turn(self, both)
-        return tree.leaves(x)
+        return self.tj_items.leaves(x)
 
     def tj_raws(self) -> list[Any]:
         """The columns, and what says which of the numbers are Python's."""

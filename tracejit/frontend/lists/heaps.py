@@ -16,7 +16,9 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import inside, raw_of
-from tracejit.frontend.lists.items import common, items_of
+from tracejit.frontend.lists.items import items_of
+from tracejit.frontend.lists.options import Options, any_common
+from tracejit.frontend.variants.node import Variant
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -78,19 +80,24 @@ def _traced(heap: Any, *items: Any) -> Any:
     """The heap, as a list of traced length if its order depends on traced numbers."""
     session = active.session()
     if type(heap) is list and session is not None and len(heap) + len(items) > 1:
-        kinds = common((*heap, *items)) if any(map(_is_traced, (*heap, *items))) else None
-        if kinds is not None:
+        kinds = any_common((*heap, *items)) if any(map(_is_traced, (*heap, *items))) else None
+        if kinds is not None and not (isinstance(kinds, Options) and kinds.compared() is None):
             session.turn(heap, kinds)
     return heap
 
 
 def _is_traced(x: Any) -> bool:
-    return any(map(_is_traced, x)) if type(x) is tuple else type(x) is Box and isinstance(x.read(), Value)
+    if type(x) is tuple:
+        return any(map(_is_traced, x))
+    return type(x) is Variant or (type(x) is Box and isinstance(x.read(), Value))
 
 
 def _check(heap: Buffer, items: Sequence[Any] = ()) -> None:
     """Complex numbers have no order; a NaN in a tuple equals itself there, if it is the same object."""
     heap.tj_only_numbers("arrays in a heap")
+    if isinstance(heap.tj_items, Options):
+        _check_options(heap, items)
+        return
     if any(kind.dtype.kind == "c" for kind in heap.tj_items.kinds):
         raise heap.tj_refusal("the order of complex numbers")
     for item in items:
@@ -101,8 +108,21 @@ def _check(heap: Buffer, items: Sequence[Any] = ()) -> None:
                     leave_if(ops.compare.ne(raw, raw), "the order of tuples that have NaN")
 
 
+def _check_options(heap: Buffer, items: Sequence[Any]) -> None:
+    """The same of items of several types."""
+    for item in items:
+        for x in heap.tj_leaves(item):
+            raw = x.read()
+            if dtypes.is_inexact(aval_of(raw).dtype):
+                leave_if(ops.compare.ne(raw, raw), "the order of items that have NaN")
+    if heap.tj_items.compared() is None:  # type: ignore[union-attr]
+        raise heap.tj_refusal("the order of items of several types")
+
+
 def _numbers(heap: Buffer, item: Any) -> list[Any]:
     """What an item is in the arrays of a heap."""
+    if isinstance(heap.tj_items, Options):
+        return heap.tj_leaves(item)
     leaves = heap.tj_leaves(item)
     flags = [python_of(x) for x, p in zip(leaves, heap.tj_python, strict=True) if not isinstance(p, bool)]
     return [
@@ -115,7 +135,7 @@ class _Rows:
 
     def __init__(self, heap: Buffer) -> None:
         self.heap = heap
-        self.count = len(heap.tj_items.kinds)  # further columns are not compared
+        self.items, self.count = heap.tj_items, len(heap.tj_items.columns)  # further columns are not compared
         self.last = heap.tj_room - 1
 
     def _at(self, columns: Sequence[Any], k: Any) -> list[Any]:
@@ -124,8 +144,11 @@ class _Rows:
 
     def _less(self, a: Sequence[Any], b: Sequence[Any]) -> Any:
         """a < b, as tuples are compared."""
-        out = ops.compare.lt(a[self.count - 1], b[self.count - 1])
-        for x, y in zip(reversed(a[: self.count - 1]), reversed(b[: self.count - 1]), strict=True):
+        if isinstance(self.items, Options):
+            a, b = map(self.items.ordered, (a, b))
+        count = min(self.count, len(a))
+        out = ops.compare.lt(a[count - 1], b[count - 1])
+        for x, y in zip(reversed(a[: count - 1]), reversed(b[: count - 1]), strict=True):
             out = ops.compare.or_(ops.compare.lt(x, y), ops.compare.and_(ops.compare.eq(x, y), out))
         return out
 

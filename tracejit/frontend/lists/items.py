@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,24 @@ class Items(NamedTuple):
 
     tree: tree.TreeDef
     kinds: tuple[Kind, ...]
+
+    @property
+    def columns(self) -> tuple[Kind, ...]:
+        """The kinds of what items have in each column."""
+        return self.kinds
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether an item is a tuple."""
+        return not self.tree.is_leaf()
+
+    def leaves(self, x: Any) -> list[Any]:
+        """What an item has in each column."""
+        return tree.leaves(x)
+
+    def item(self, parts: Sequence[Any]) -> Any:
+        """The item that has these numbers and arrays."""
+        return tree.unflatten(self.tree, parts)
 
     @property
     def has_arrays(self) -> bool:

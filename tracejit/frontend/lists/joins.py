@@ -10,6 +10,7 @@ from tracejit import ops
 from tracejit.frontend import active
 from tracejit.frontend.lists.arenas import FULL
 from tracejit.frontend.lists.columns import Columns, raw_of
+from tracejit.frontend.lists.items import Items
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
@@ -35,8 +36,8 @@ def grow(xs: Columns, more: int) -> None:
 def extend(xs: Columns, ys: Columns) -> None:
     """Append the items of `ys`, numbers or arrays. Raises BufferedListError."""
     xs.tj_check_free()
-    both = xs.tj_items.joined(ys.tj_items)
-    if both is None or xs.tj_ring or ys.tj_ring or not both.tree.is_leaf():
+    both = xs.tj_items.joined(ys.tj_items) if isinstance(xs.tj_items, Items) else None
+    if both is None or xs.tj_ring or ys.tj_ring or both.is_tuple:
         raise xs.tj_refusal("a sum with a list of other items")
     if both != xs.tj_items:
         active.session().turn(xs, both)

@@ -11,6 +11,7 @@ from tracejit import tree
 from tracejit.errors import BufferedListError
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.items import Items
+from tracejit.frontend.lists.options import Options
 from tracejit.numpy.boxes.sharing.references import Arena, Row
 from tracejit.tracing import Box, box
 
@@ -71,17 +72,17 @@ class Made(NamedTuple):
     """What makes a list of a buffer's arrays, which follow its length and its first row."""
 
     cls: type
-    items: Items
+    items: Items | Options
     python: tuple[bool | None, ...]
     head: int  # how many items are given as they are
     shared: tuple[bool, ...] = ()  # which columns have numbers of arrays
 
     def __call__(self, length: Any, first: Any, *arrays: Any, arenas: Any = ()) -> Any:
         """The list, or a buffer again if the arrays are traced. `arenas`: the arrays of the columns of numbers."""
-        count = len(self.items.kinds)
+        count = len(self.items.columns)
         rest = iter(arrays[count:])
         python = [next(rest) if p is None else p for p in self.python]
-        head = [tree.unflatten(self.items.tree, [next(rest) for _ in range(count)]) for _ in range(self.head)]
+        head = [self.items.item([next(rest) for _ in range(count)]) for _ in range(self.head)]
         if any(type(x) is Box for x in (length, first, *arrays)):
             if arenas:
                 raise BufferedListError(what="arrays that may be one, as results of a call that is traced,")
@@ -97,10 +98,12 @@ class Made(NamedTuple):
             else [row.copy() for row in c[rows]]
             if k.shape
             else _listed(c[rows], p if isinstance(p, bool) else p[rows])
-            for c, p, k, shared in zip(arrays[:count], python, self.items.kinds, self.shared, strict=True)
+            for c, p, k, shared in zip(arrays[:count], python, self.items.columns, self.shared, strict=True)
         ]
         made: list[Any]
-        if self.items.tree.is_leaf():
+        if isinstance(self.items, Options):
+            made = [self.items.item(row) for row in zip(*columns, strict=True)]
+        elif not self.items.is_tuple:
             made = columns[0]
         elif self.items.tree == tree.flatten((0,) * count)[1]:
             made = list(zip(*columns, strict=True))

@@ -19,6 +19,7 @@ from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
 from tracejit.frontend.lists.items import Items, Kind, common
+from tracejit.frontend.lists.options import Options, any_common
 from tracejit.ir.jaxpr import Eqn, Literal
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -52,7 +53,9 @@ def item(held: Sequence[Any], k: Any) -> Any:
     if held and all(type(x) is list for x in held):
         return _list(held, k)
     kinds = common(held)
-    if (kinds is None and held) or not _can_choose(kinds, len(held)):
+    if kinds is None and held:
+        return _one_of_several(held, k)
+    if not _can_choose(kinds, len(held)):
         return NOTHING
     if kinds is not None and kinds.has_arrays and _is_known_unrolled(k.read()):
         return NOTHING
@@ -65,10 +68,12 @@ def item(held: Sequence[Any], k: Any) -> Any:
 
 def put(held: list[Any], k: Any, value: Any) -> bool:
     """`held[k] = value`; False if it can't be. Raises Turned where a block can have a buffer for the list."""
-    kinds = common((*held, value))
+    kinds = any_common((*held, value))
     if kinds is None:
         return False
     active.session().turn(held, kinds)
+    if isinstance(kinds, Options):
+        return _put_option(held, k, value, kinds)
     if kinds.has_arrays or not _can_choose(kinds, len(held)):
         return False
     at = _position(held, k, "assignment ")
@@ -80,6 +85,31 @@ def put(held: list[Any], k: Any, value: Any) -> bool:
         both = zip(new, tree.leaves(x), kinds.kinds, strict=True)
         made = tree.unflatten(kinds.tree, [_one(here, a, b, kind) for a, b, kind in both])
         held[n] = noted(made, [(value, here), (x, ops.compare.not_(here))])
+    return True
+
+
+def _one_of_several(held: Sequence[Any], k: Any) -> Any:
+    """The same of items of several types."""
+    options = any_common(held)
+    if not isinstance(options, Options) or len(held) > MOST_NUMBERS:
+        return NOTHING
+    return _chosen(options, held, _position(held, k, ""))
+
+
+def _chosen(items: Items | Options, xs: Sequence[Any], at: Any) -> Any:
+    """The one of `xs`, which are such items, whose position is `at`."""
+    columns = zip(*map(items.leaves, xs), strict=True)
+    return items.item([_item(list(c), kind, at) for c, kind in zip(columns, items.columns, strict=True)])
+
+
+def _put_option(held: list[Any], k: Any, value: Any, options: Options) -> bool:
+    """The same of items of several types."""
+    if options.is_tuple or len(held) > MOST_NUMBERS:
+        return False
+    at, new = _position(held, k, "assignment "), options.leaves(value)
+    for n, x in enumerate(held):
+        both = zip(new, options.leaves(x), options.columns, strict=True)
+        held[n] = options.item([_one(_is(at, n), a, b, kind) for a, b, kind in both])
     return True
 
 
@@ -99,11 +129,11 @@ def _list(held: Sequence[list[Any]], k: Any) -> Any:
     if any(s != structures[0] for s in structures[1:]) or not 0 < count * len(held) <= MOST_NUMBERS:
         return NOTHING
     columns = [*zip(*leaves, strict=True)]
-    kinds = [common(xs) for xs in columns]
+    kinds = [any_common(xs) for xs in columns]
     if any(c is None or c.has_arrays or not _can_choose(c, len(held)) for c in kinds):
         return NOTHING
     at = _position(held, k, "")
-    found = [_item(list(xs), c.kinds[0], at) for xs, c in zip(columns, kinds, strict=True) if c is not None]
+    found = [_chosen(c, xs, at) for xs, c in zip(columns, kinds, strict=True) if c is not None]
     return noted(tree.unflatten(structures[0], found), at_places(held, at))
 
 
@@ -121,7 +151,7 @@ def noted(made: Any, options: Iterable[tuple[Any, Any]]) -> Any:
     return made
 
 
-def _can_choose(kinds: Items | None, count: int) -> bool:
+def _can_choose(kinds: Items | Options | None, count: int) -> bool:
     return kinds is None or count <= MOST_NUMBERS
 
 

@@ -147,6 +147,8 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
             first, rest = args[0][0], args[0][1:]
             return control.structured.loops.scan(lambda c, v: (better(v, c), None), first, rest)[0]
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
+        if not kwargs and any(type(x) is Variant for x in xs):
+            return _one_of(xs, beats)
         if kwargs or not need_select([taken(x) for x in xs]):
             return builtin(*args, **kwargs) if kwargs or not _of_types(xs) else _one_of(xs, beats)
         if any(map(is_array_of_none, xs)) and has_numbers():  # the result is one of the objects themselves

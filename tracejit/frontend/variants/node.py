@@ -13,12 +13,14 @@ value. What else is done with it is done with each of the forms, in branches (`u
 from __future__ import annotations
 
 import enum
+import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from tracejit import tree
+from tracejit import ops, tree
 from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.text.deferred import Text, at_index
@@ -187,10 +189,35 @@ def forms_of(x: Any) -> tuple[Form, ...] | None:
     session = active.session()
     if session is None or session.no_variants:
         return None
+    x = _spread(x)
     if type(x) is Variant:
         return x._tj_forms
     found = form_of(x)
     return None if found is None else (found[0],)
+
+
+def _spread(x: Any) -> Any:
+    """A tuple that has variants as the variant of tuples that it is; other things as they are, and also those of which
+    there would be too many forms."""
+    if type(x) is not tuple or not any(type(v) is Variant for v in x):
+        return x
+    parts = []
+    for v in x:
+        forms = forms_of(v)
+        if forms is None or any(isinstance(f, Parts) for f in forms):
+            return x
+        parts.append((forms, rows(v, forms)))
+    if math.prod(len(forms) for forms, _ in parts) > MOST:
+        return x
+    index: Any = np.int64(0)
+    held: list[dict[Form, list[Any]]] = []
+    for forms, (own, *numbers) in parts:
+        index = ops.arithmetic.add(ops.arithmetic.mul(index, np.int64(len(forms))), own)
+        given = iter(numbers)
+        held.append({f: [next(given) for _ in slots(f)] for f in forms})
+    chosen = [*itertools.product(*held)]
+    raws = [r for each in chosen for of, f in zip(held, each, strict=True) for r in of[f]]
+    return of_rows(tuple(map(Parts, chosen)), [index, *raws], False)
 
 
 def joined(a: tuple[Form, ...] | None, b: tuple[Form, ...] | None) -> tuple[Form, ...] | None:
@@ -218,6 +245,7 @@ def all_slots(forms: Iterable[Form]) -> list[Number]:
 def rows(x: Any, forms: tuple[Form, ...]) -> list[Any]:
     """The raw number of the form of `x` among `forms`, and the raw numbers of all of these; zeros for what it does not
     have."""
+    x = _spread(x)
     if type(x) is Variant:
         index, mine = x._tj_index.read() if type(x._tj_index) is Box else x._tj_index, x._tj_forms
         given = iter([v.read() if type(v) is Box else to_raw(v) for v in x._tj_numbers])

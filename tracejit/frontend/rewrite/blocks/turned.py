@@ -26,6 +26,7 @@ from tracejit.frontend.lists.arenas import Hoisted
 from tracejit.frontend.lists.buffers import CLASSES, Buffer
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.items import Items, common
+from tracejit.frontend.lists.options import Options, any_common, joined
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
 from tracejit.frontend.rewrite.blocks.grown import Lists
@@ -45,7 +46,7 @@ class Turned(BaseException):
     """The list `key` (by identity), whose items are `items`, has to be a buffer before the block that is staged under
     a trace whose parent is `level`. Not an `Exception`, which users' functions catch."""
 
-    def __init__(self, key: int, items: Items, level: Any) -> None:
+    def __init__(self, key: int, items: Items | Options, level: Any) -> None:
         super().__init__()
         self.key, self.items, self.level = key, items, level
 
@@ -61,7 +62,8 @@ def ask(frame: Frame, values: Iterable[Any] | None = None) -> None:
         return
     for x, before, now in frame.turns:
         grown = len(now) > len(before) and all(a is b for a, b in zip(before, now, strict=False))
-        items = common(now[len(before) :] if grown else now or before)
+        new = now[len(before) :] if grown else now or before
+        items = any_common(new) if type(x) in CLASSES else common(new)
         if items is not None:
             frame.let_go()
             raise Turned(id(x), items, level_of(id(x)) or frame.trace.parent)
@@ -73,7 +75,7 @@ def level_of(key: int) -> Any:
     return next((f.trace.parent for f in frames if key in f.containers.seen), None)
 
 
-def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> Replaced | None:
+def turn(cells: dict[str, Cell], key: int, items: Items | Options, mixes: bool = True) -> Replaced | None:
     """Replace a list by a buffer of `items` wherever it is; None if it is a buffer, which takes such items from now on.
 
     Raises:
@@ -93,8 +95,9 @@ def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> 
             gc.collect(generation)
     if sys.getrefcount(x) != ONLY_LOCAL + len(found) or type(x) not in (*CLASSES, *tables.CLASSES):
         raise NotNative("a list that it changes is held by more than its names")
-    held = common(x.items() if isinstance(x, dict) else x) if x else items
-    both = None if held is None else held.joined(items)
+    join, all_of = (_alike, common) if isinstance(x, dict) or not mixes else (joined, any_common)
+    held = all_of(x.items() if isinstance(x, dict) else x) if x else items
+    both = None if held is None else join(held, items)
     if both is None or (held != items and not mixes):
         raise NotNative("a list has items of other types after a step", peel=True)
     session = active.session()
@@ -104,6 +107,10 @@ def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> 
     for place in found:
         _write(place, buffer)
     return x, buffer, found
+
+
+def _alike(a: Any, b: Any) -> Any:
+    return a.joined(b)
 
 
 def _let_grow(key: int) -> None:
@@ -128,7 +135,7 @@ def _let_grow(key: int) -> None:
             raise error
 
 
-def tried(stage: Callable[[], Any]) -> tuple[Any, tuple[int, Items] | Callable[[], Any] | None]:
+def tried(stage: Callable[[], Any]) -> tuple[Any, tuple[int, Items | Options] | Callable[[], Any] | None]:
     """What staging a block gives; or the list that has to be a buffer before the block, and its items, or what else has
     to be done before it."""
     level = current_trace()
@@ -153,7 +160,7 @@ class Turns:
         self.mixes = True
 
     def turn(
-        self, list_: tuple[int, Items], cells: dict[str, Cell], keep: list[str], lists: Lists
+        self, list_: tuple[int, Items | Options], cells: dict[str, Cell], keep: list[str], lists: Lists
     ) -> dict[str, Cell]:
         """Let a list be a buffer, whose length is carried from now on. Raises NotNative."""
         for label in lists.forget(list_[0]):
@@ -235,7 +242,7 @@ def _write(place: tuple[str, Any, Any], x: Any) -> None:
         object.__getattribute__(owner, "__dict__")[k] = x
 
 
-def request(x: Any, items: Items, owner: Any = None) -> None:
+def request(x: Any, items: Items | Options, owner: Any = None) -> None:
     """Let the list or buffer `x` be a buffer of `items` before the outermost block that has found it: raises Turned. If
     none has, a buffer is widened at once, and a list stays what it is. If `owner` holds the list, a stand-in of one of
     outside, it is the outermost block that has appended to it or has met `owner` first."""

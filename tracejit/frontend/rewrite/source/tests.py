@@ -45,19 +45,21 @@ def name_of(e: ast.BoolOp) -> str:
 
 def note_none(node: Any) -> None:
     """Marks the comparisons with `None` of names to which the function assigns `None`, and so probably something else,
-    too: which it is may depend on conditions (`may_be_none`)."""
+    too, and of items of lists: which it is may depend on conditions (`may_be_none`)."""
     found: set[str] = set()
     for n in ast.walk(node):
+        if isinstance(n, (ast.For, ast.comprehension)):
+            found |= {t.id for t in ast.walk(n.target) if isinstance(t, ast.Name)}
         if isinstance(n, _ASSIGNING) and n.value is not None:
             targets = n.targets if isinstance(n, ast.Assign) else [n.target]
             for target in targets:
                 both = isinstance(target, ast.Tuple) and isinstance(n.value, ast.Tuple)
                 pairs = zip(target.elts, n.value.elts, strict=False) if both else [(target, n.value)]  # type: ignore[attr-defined]
                 found |= {t.id for t, v in pairs if isinstance(t, ast.Name) and is_none(v)}
-    if found:
-        for n in ast.walk(node):
-            if isinstance(n, ast.Compare) and isinstance(n.left, ast.Name) and n.left.id in found:
-                n.tj_may_be_none = True  # type: ignore[attr-defined]
+    for n in ast.walk(node):
+        if isinstance(n, ast.Compare):
+            of_name = isinstance(n.left, ast.Name) and n.left.id in found
+            n.tj_may_be_none = of_name or isinstance(n.left, ast.Subscript)  # type: ignore[attr-defined]
 
 
 def may_be_none(e: ast.Compare) -> bool:
