@@ -241,8 +241,29 @@ def test_what_goes_past_a_class_is_seen():
     assert p == Point(3.0)
     tj.jit(past)(1.0)
     assert p == Point(2.0)
+    read = tj.jit(lambda x: object.__getattribute__(p, "a") * x)
+    for a in (2.0, 3.0):
+        object.__setattr__(p, "a", a)
+        assert read(1.0) == a
     with pytest.raises(UnfollowedError):
-        tj.jit(lambda x: object.__getattribute__(p, "a") * x)(1.0)
+        tj.jit(lambda x: sum(map(object.__getattribute__, [p], ["a"])) * x)(1.0)
+
+
+@pytest.mark.parametrize("cls", [type("Plain", (), {}), type("Slotted", (), {"__slots__": ("a",)})])
+def test_an_attribute_that_is_assigned_and_deleted_need_not_be_there(cls):
+    p = cls()
+    p.a = 1.0
+
+    def f(o, x):
+        o.a = x
+        del o.a
+        return hasattr(p, "a")
+
+    fast = tj.jit(f)
+    for n in range(4):
+        assert not fast(p, 1.0) and not hasattr(p, "a")
+        if n == 2:
+            p.a = 2.0
 
 
 def test_nothing_is_asked_of_objects():

@@ -212,8 +212,8 @@ class BufferedListError(TracejitError, TypeError):
     """A list whose length only the program knows is used in a way that needs to know its items.
 
     Such a list holds numbers, strings, None and tuples of them, or arrays of one shape, and does what most programs do
-    with lists; with items of several types it does less. Its arrays are copies of what was put into it, unless it matters which of them are one: then they are whole
-    arrays in C order, and no parts of others.
+    with lists; with items of several types it does less. Its arrays are copies of what was put into it, unless it
+    matters which of them are one: then they are whole arrays in C order, and no parts of others.
     """
 
     code = "TJ214"

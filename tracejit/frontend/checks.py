@@ -154,6 +154,8 @@ def explain(check: Check, given: Sequence[Any] = ()) -> str | None:
         return f"{node.item(old, _member(node, old))} was defined; it was not when the function was traced"
     if kind == "missing":
         return f"{node} now has an attribute {old!r}"
+    if kind == "present":
+        return f"{node} has no {old!r} any more"
     if kind == "empty":
         return f"{node} was assigned"
     if kind == "content":
@@ -193,6 +195,7 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "keys": lambda v, e: tuple(v) == e,
     "bare": lambda v, e: not v,
     "absent": lambda v, e: e not in v,
+    "present": lambda v, e: e in v,
     "missing": lambda v, e: not hasattr(v, e),
     "empty": lambda v, e: is_empty(v),
     "function": lambda v, e: v is e[0] and (v.__code__, v.__defaults__, v.__kwdefaults__) == tuple(e[1:]),

@@ -52,6 +52,7 @@ _TEMPLATES = {
     "keys": "tuple({v}) != {e}",
     "bare": "{v}",  # a dict that holds nothing
     "absent": "{e} in {v}",
+    "present": "{e} not in {v}",
     "missing": "hasattr({v}, {e})",
     "empty": "not is_empty({v})",
     "function": "{v} is not {e0} or {v}.__code__ is not {e1}",
@@ -61,7 +62,7 @@ _TEMPLATES = {
     "alias": "{v} is not {o}",
     "content": "not same_content({v}, {e})",
 }
-_LITERAL = ("len", "near", "absent", "missing")
+_LITERAL = ("len", "near", "absent", "present", "missing")
 _HELPERS = {f.__name__: f for f in (same_value, same_scalars, same_set, same_content, is_empty)}
 #: So many checks are written into the code of a call at most: more of them are compiled once, as a function.
 MOST_INLINED = 24

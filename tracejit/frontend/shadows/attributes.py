@@ -19,6 +19,7 @@ from tracejit.frontend.shadows.behind import (
     find,
     instance_dict,
     is_slot,
+    keep_presence,
     keeps,
     making,
     no_attribute,
@@ -338,8 +339,10 @@ def changes(self: Any) -> Iterator[tuple[Change, bool]]:
     past = cls.__setattr__ is not object.__setattr__ or cls.__delattr__ is not object.__delattr__
     for name, value in state.writes.items():
         own = owns(state.original, name)
-        if value is GONE and not own:
-            continue
+        if value is GONE:
+            keep_presence(state, name, own)
+            if not own:
+                continue
         if not (own and name in state.cache and unchanged(state.cache[name], value)):
             yield Change(state.node.attr(name), value, past=past), True
 

@@ -145,6 +145,16 @@ def owns(original: Any, name: str) -> bool:
     return name in instance_dict(original) or (is_slot(original, name) and hasattr(original, name))
 
 
+def keep_presence(state: State, name: str, own: bool) -> None:
+    """Guard whether an attribute is there that the run, which may have assigned it before, has deleted."""
+    if not is_slot(state.original, name):
+        state.session.check(state.node.attr("__dict__"), "present" if own else "absent", name)
+    elif own:
+        state.session.check(state.node.attr(name), "type", type(getattr(state.original, name)))
+    else:
+        state.session.check(state.node, "missing", name)
+
+
 def refused(state: State, name: str) -> CapturedWriteError:
     return CapturedWriteError(what=f"attribute `{state.node.text}.{name}`")
 

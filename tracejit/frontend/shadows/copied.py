@@ -30,56 +30,106 @@ from tracejit.frontend.shadows.behind import (
 )
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
-#: What a class may define that a copy is made by, or that makes its objects.
-_MAKING = (
-    "__reduce_ex__",
-    "__reduce__",
-    "__getstate__",
-    "__setstate__",
-    "__getnewargs__",
-    "__getnewargs_ex__",
-    "__new__",
-)
-
 
 def copy_of(self: Any) -> Any:
     """`copy.copy`: an object as traced code makes it, which holds the stand-ins."""
+    return _copy(self, None)
+
+
+def _copy(self: Any, memo: dict[int, Any] | None) -> Any:
+    """A copy, a deep one with a `memo`: as the class says, or else of all attributes."""
     state = state_of(self)
-    original = state.original
-    _refuse_own_copies(state, type(original))
-    cls = type(original)
-    new = object.__new__(making.stand_in(cls) or cls)
-    for name in _attributes(self):
-        object.__setattr__(new, name, read(self, name))
-    return new
-
-
-def _refuse_own_copies(state: State, cls: type) -> None:
-    """Refuse to copy an object whose class says how, or makes its objects, in its own way."""
+    cls = type(state.original)
     if cls in copyreg.dispatch_table:
         state.session.refuse(
             f"a copy of {state.node}", state.original, "`copyreg` says how its class is copied"
         )
-    for name in _MAKING:
-        owner, method = find(cls.__mro__, name)
-        if owner not in (object, None) and getattr(method, "__module__", None) != "dataclasses":
-            what = f"a copy of {state.node}"
-            state.session.refuse(what, state.original, f"its class defines `{name}`")
+    for name, given in (("__reduce_ex__", (4,)), ("__reduce__", ())):
+        if (reduce := _own(self, name)) is not None:
+            return _remade(self, memo, *_known(state, reduce(*given)))
+    ours: Any = making.stand_in(cls) or cls
+    if _own(self, "__new__") is not None:
+        args, kwargs = _arguments(self)
+        new = ours.__new__(ours, *args, **kwargs)
+    else:
+        new = object.__new__(ours)
+    held = _own(self, "__getstate__")
+    if held is None and _own(self, "__setstate__") is None:
+        return _filled(new, {name: read(self, name) for name in _attributes(self)}, self, memo)
+    kept = {name: read(self, name) for name in _attributes(self)} or None
+    return _with_state(new, kept if held is None else held(), self, memo)
+
+
+def _own(self: Any, name: str) -> Any:
+    """A method of the class's own that has a part in copies, as traced code calls it; None if there is none."""
+    state = state_of(self)
+    owner, method = find(type(state.original).__mro__, name)
+    if owner in (object, None) or getattr(method, "__module__", None) == "dataclasses":
+        return None
+    return attributes.bind(self, state, owner, method, name)
+
+
+def _known(state: State, parts: Any) -> tuple[Any, ...]:
+    """What `__reduce_ex__` gives, without items of lists and dicts."""
+    if type(parts) is not tuple or any(x is not None for x in parts[3:]):
+        state.session.refuse(f"a copy of {state.node}", state.original, "its class gives more than its state")
+    return (*parts, None)[:3]
+
+
+def _arguments(self: Any) -> tuple[Any, dict[str, Any]]:
+    """What `__new__` is given for a copy."""
+    if (given := _own(self, "__getnewargs_ex__")) is not None:
+        return given()
+    given = _own(self, "__getnewargs__")
+    return (() if given is None else given()), {}
+
+
+def _remade(self: Any, memo: dict[int, Any] | None, make: Any, args: Any, held: Any) -> Any:
+    return _with_state(make(*(args if memo is None else copy.deepcopy(args, memo))), held, self, memo)
+
+
+def _with_state(new: Any, held: Any, self: Any, memo: dict[int, Any] | None) -> Any:
+    """`new` with the state `held`, by its class's `__setstate__` if it has one."""
+    if held is None:
+        return new
+    if not hasattr(new, "__setstate__"):
+        if type(held) is not dict:
+            state = state_of(self)
+            state.session.refuse(f"a copy of {state.node}", state.original, "its state is no dict")
+        return _filled(new, held, self, memo)
+    if memo is not None:
+        memo[id(self)] = new
+        held = copy.deepcopy(held, memo)
+    new.__setstate__(held)
+    return new
+
+
+def _filled(new: Any, held: dict[str, Any], self: Any, memo: dict[int, Any] | None) -> Any:
+    """`new` with the attributes `held`."""
+    if memo is not None:
+        memo[id(self)] = new
+    for name, value in held.items():
+        object.__setattr__(new, name, value if memo is None else copy.deepcopy(value, memo))
+    return new
 
 
 def _attributes(self: Any) -> list[str]:
     """The names of all that the object itself has now."""
     state = state_of(self)
     held = instance_dict(state.original) if state.names is None else state.names
-    names = dict.fromkeys([*held, *slots(type(state.original)), *state.writes])
+    filled = []
+    for name in slots(type(state.original)):
+        if hasattr(state.original, name):
+            filled.append(name)
+        else:
+            state.session.check(state.node, "missing", name)
+    names = dict.fromkeys([*held, *filled, *state.writes])
     return [n for n in names if state.writes.get(n) is not GONE]
 
 
 def deep_copy_of(self: Any, memo: dict[int, Any]) -> Any:
-    new = memo[id(self)] = copy_of(self)
-    for name in (*instance_dict(new), *slots(type(new))):
-        object.__setattr__(new, name, copy.deepcopy(getattr(new, name), memo))
-    return new
+    """`copy.deepcopy`."""
+    return _copy(self, memo)
 
 
 # ---------------------------------------------------------------- classes that are used as they are

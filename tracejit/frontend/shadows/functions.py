@@ -33,6 +33,8 @@ def wrap_function(session: Run, node: Node, fn: types.FunctionType) -> Any:
         scope = scope.real
     if is_library_function(fn) and not _wraps_users_function(fn):
         session.check(node, "is", fn)
+        if session.guarded and (registry := _registry(fn)) is not None:
+            return session.known(fn) or session.remember(fn, _Dispatch(session, node, fn, registry), node)
         if session.guarded and _keeps_state(fn):
             session.note(str(node), fn, "it keeps state of its own")
         session.from_library(node, fn)
@@ -57,6 +59,30 @@ def _guard(session: Run, node: Node, fn: types.FunctionType) -> None:
             session.check(node.attr(name), kind, part(held))
     if not fn.__dict__:
         session.check(node.attr("__dict__"), "bare", None)
+
+
+def _registry(fn: types.FunctionType) -> dict[type, Any] | None:
+    """The functions by their classes of which the `dispatch` of `functools.singledispatch` chooses; None of other
+    functions. An abstract class may get more classes."""
+    if fn.__module__ != "functools" or fn.__name__ != "dispatch" or "registry" not in fn.__code__.co_freevars:
+        return None
+    found = contents((fn.__closure__ or ())[fn.__code__.co_freevars.index("registry")])
+    return found if type(found) is dict and all(type(c) is type for c in found) else None
+
+
+class _Dispatch:
+    """Stands for the `dispatch` of `functools.singledispatch`: gives the copy of the function for a class."""
+
+    def __init__(self, session: Run, node: Node, fn: types.FunctionType, registry: dict[type, Any]) -> None:
+        self.session, self.fn, self.registry = session, fn, registry
+        self.here = root(registry, "functions by class", getattr(registry[object], "__name__", ""))
+        session.check(self.here, "keys", tuple(registry))
+
+    def __call__(self, cls: Any) -> Any:
+        real = vars(cls).get("_tj_class", cls)
+        chosen = self.fn(real)
+        by = next(c for c, f in self.registry.items() if f is chosen)
+        return self.session.wrap(self.here.item(by), chosen)
 
 
 def _keeps_state(fn: types.FunctionType) -> bool:
@@ -91,11 +117,9 @@ def copy_function(
     cells = tuple(map(functools.partial(_copy_cell, session), nodes, fn.__closure__ or ()))
     scope = session.scope(real, fn.__module__)
     by_name = dict(zip(fn.__code__.co_freevars, cells, strict=True))
-    if any("__getattribute__" in code.co_names for code in codes_in(fn.__code__)):
-        session.note(str(node), fn, "`__getattribute__` would look at what stands for the object")
-    if any({"object", "__delattr__"} <= set(code.co_names) for code in codes_in(fn.__code__)):
-        session.note(str(node), fn, "`object.__delattr__` would look at what stands for the object")
     code = session.code_of(fn)
+    if (name := _past_classes(fn.__code__, code is not fn.__code__)) is not None:
+        session.note(str(node), fn, f"`{name}` would look at what stands for the object")
     copy = types.FunctionType(
         code, scope, fn.__name__, None, tuple(by_name[n] for n in code.co_freevars) or None
     )
@@ -111,6 +135,20 @@ def copy_function(
     _copy_defaults(session, here, copy, fn)
     _copy_attributes(session, here, copy, fn, reached=node.kind != CONST)
     return copy
+
+
+def _past_classes(code: types.CodeType, hooked: bool) -> str | None:
+    """What code names that looks at an object past its class, and is not called at once, which hooks see."""
+    for part in codes_in(code):
+        before = None
+        for step in dis.get_instructions(part):
+            name = step.argval
+            if name == "__getattribute__" or (name == "__delattr__" and before == "object"):
+                called = step.opname == "LOAD_METHOD" or "NULL" in step.argrepr
+                if not (hooked and called and before == "object"):
+                    return f"object.{name}" if before == "object" else name
+            before = name if step.opname == "LOAD_GLOBAL" else None
+    return None
 
 
 def _copy_attributes(

@@ -26,6 +26,7 @@ import numpy as np
 from tracejit.errors import NumberError, UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
+from tracejit.frontend.journal import GONE
 from tracejit.frontend.lists import buffers
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class, is_library_function
@@ -211,7 +212,7 @@ def callee(f: Any) -> Any:
     """What is called by `f(...)`: the copy of such an object's `__call__`, a conversion for a NumPy scalar type."""
     if isinstance(f, type) and issubclass(f, np.generic):
         return converter(f)
-    if f is object.__setattr__ or f is object.__delattr__:
+    if f is object.__setattr__ or f is object.__delattr__ or f is object.__getattribute__:
         return functools.partial(_of_object, f)
     if f is type.__setattr__ or f is type.__delattr__:
         return functools.partial(_of_class, f)
@@ -228,13 +229,31 @@ def callee(f: Any) -> Any:
     return found[0]
 
 
-def _of_object(method: Any, x: Any, *args: Any) -> None:
-    """`object.__setattr__(x, name, value)`, and `object.__delattr__`: past what the class of `x` would do."""
+def _of_object(method: Any, x: Any, *args: Any) -> Any:
+    """`object.__setattr__(x, name, value)` and its kin: past what the class of `x` would do."""
+    if method is object.__getattribute__:
+        if type(x) is Box:
+            return traced_getattr(x, *args)
+        return _past_class(x, *args) if behind.is_shadow(x) else method(x, *args)
     if not behind.is_shadow(x) or not behind.state_of(x).session.capture.journaled:
         method(x, *args)
-        return
+        return None
     objects.tell_apart(behind.state_of(x))
     (attributes.assign if method is object.__setattr__ else attributes.delete)(x, *args)
+    return None
+
+
+def _past_class(x: Any, name: str) -> Any:
+    """`object.__getattribute__` of a shadow, which asks no `__getattr__`."""
+    state = behind.state_of(x)
+    cls, here = type(state.original), behind.written(state, name)
+    known = here is not behind.MISSING or behind.owns(state.original, name) or name == "__dict__"
+    if here is GONE or not (known or behind.find(cls.__mro__, name)[0]):
+        if not known:
+            state.session.check(state.node.attr("__dict__"), "absent", name)
+            behind.not_overridden(state.session, cls, object, name)
+        raise behind.no_attribute(state.original, name)
+    return attributes.read(x, name)
 
 
 def _of_class(method: Any, cls: Any, name: str, *value: Any) -> None:

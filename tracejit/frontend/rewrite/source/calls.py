@@ -48,7 +48,7 @@ def may_convert(call: ast.Call) -> bool:
     return isinstance(f, ast.Subscript)
 
 
-_OF_OBJECT = frozenset({"__setattr__", "__delattr__"})
+_OF_OBJECT = frozenset({"__setattr__", "__delattr__", "__getattribute__"})
 #: Classes of libraries that traced values are not simply given to.
 _CLASSES = frozenset(
     {"Fraction", "OSError", "IOError", "EnvironmentError", "timedelta64", "datetime64", "dtype"}
