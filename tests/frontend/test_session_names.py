@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.frontend.fake import Marked, module, traced
-from tracejit.errors import CapturedWriteError
+from tests.programs.observe import define
+from tracejit.errors import CapturedWriteError, UnfollowedError
 
 scale = 2.0
 W = np.arange(3.0)
@@ -287,3 +289,31 @@ def test_arrays_without_numbers_are_snapshots():
 def test_math_is_used_as_it_is():
     out, _, capture = traced(lambda: math.sqrt(4.0))
     assert out == 2.0 and not capture.things
+
+
+def test_globals_are_read_and_assigned_by_their_dict():
+    names = {"total": 1.0, "table": {"a": 1}}
+    source = """
+def f(x):
+    held = globals()
+    held["total"] = held["total"] + x
+    held.update(late=x * 2)
+    extra = held["extra"] if "extra" in held else held.get("none", 5)
+    return total, late, extra, held["table"]["a"]
+
+
+def every(x):
+    return x, len(globals()) > 3
+"""
+    plain, traced = dict(names, table={"a": 1}), dict(names, table={"a": 1})
+    for held in (plain, traced):
+        define(source, held, "globals_by_dict.py")
+    fast = tj.jit(traced["f"], fallback=False)
+    for n in range(4):
+        assert fast(1.0 + n) == plain["f"](1.0 + n)
+        assert (traced["total"], traced["late"]) == (plain["total"], plain["late"])
+        for held in (plain, traced):
+            held["table"]["a"] = n
+            held["extra" if n == 1 else "other"] = 7 * n
+    with pytest.raises(UnfollowedError):
+        tj.jit(traced["every"], fallback=False)(1.0)

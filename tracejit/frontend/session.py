@@ -381,7 +381,7 @@ def _is_long(value: Any) -> bool:
 _ACTING: dict[str, str] = {
     **dict.fromkeys(("open", "input", "breakpoint", "help"), "it acts outside of the program"),
     **dict.fromkeys(("exec", "eval", "compile"), "the code that it runs is not known"),
-    **dict.fromkeys(("globals", "id", "memoryview"), "it shows Python's own objects"),
+    **dict.fromkeys(("id", "memoryview"), "it shows Python's own objects"),
 }
 _HANDLERS: dict[type, Any] = {
     types.FunctionType: compiled.wrap_function,

@@ -130,17 +130,15 @@ class Columns:
 
     def _mix(self, items: Options) -> None:
         """Let items have further forms: those that there were come first."""
-        held = self.tj_arrays() if isinstance(self.tj_items, Options) else [self._zeros(_I64)]
+        zeros, held = NUMPY_TO_TRACEJIT[np.zeros], self.tj_arrays()
         if not isinstance(self.tj_items, Options):
-            for c, p in zip(self.tj_columns, self.tj_python, strict=True):
-                held += [c] if isinstance(p, bool) else [c, p]
-        more = [self._zeros(k.dtype) for k in items.columns[len(held) :]]
+            both = zip(self.tj_columns, self.tj_python, strict=True)
+            held = [zeros(self.tj_room, _I64), *(x for c in both for x in c if not isinstance(x, bool))]
+        more = [zeros(self.tj_room, k.dtype) for k in items.columns[len(held) :]]
         self.tj_columns, self.tj_python = [*held, *more], [bool(k.python) for k in items.columns]
-        self.tj_rows_of = self.tj_arenas = [None] * len(items.columns)
+        self.tj_rows_of = [None for _ in items.columns]
+        self.tj_arenas = [None for _ in items.columns]
         self.tj_items = items
-
-    def _zeros(self, dtype: np.dtype) -> Box:
-        return NUMPY_TO_TRACEJIT[np.zeros](self.tj_room, dtype)
 
     @property
     def tj_class(self) -> type:

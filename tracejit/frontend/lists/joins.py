@@ -36,7 +36,8 @@ def grow(xs: Columns, more: int) -> None:
 def extend(xs: Columns, ys: Columns) -> None:
     """Append the items of `ys`, numbers or arrays. Raises BufferedListError."""
     xs.tj_check_free()
-    both = xs.tj_items.joined(ys.tj_items) if isinstance(xs.tj_items, Items) else None
+    mine, others = xs.tj_items, ys.tj_items
+    both = mine.joined(others) if isinstance(mine, Items) and isinstance(others, Items) else None
     if both is None or xs.tj_ring or ys.tj_ring or both.is_tuple:
         raise xs.tj_refusal("a sum with a list of other items")
     if both != xs.tj_items:

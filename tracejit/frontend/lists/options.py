@@ -74,7 +74,7 @@ class Options:
         """The raw numbers that decide the order of an item, of the raw numbers that it has in the columns."""
         count, out = self.compared() or 0, []
         for k in range(count):
-            mine = [(f.of[k] if isinstance(f, node.Parts) else f) for f in self.forms]
+            mine: list[Any] = [(f.of[k] if isinstance(f, node.Parts) else f) for f in self.forms]
             floats = any(n.dtype.kind == "f" for n in mine)
             keys = [
                 _key(row[1 + n * count + k], number.dtype, floats) for n, number in enumerate(mine)

@@ -24,6 +24,7 @@ from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, ove
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
 from tracejit.frontend.shadows.copied import derives
+from tracejit.frontend.shadows.scopes import names_of_caller
 from tracejit.frontend.variants.node import Variant, use
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_name, class_of
@@ -218,6 +219,7 @@ STAND_INS: dict[str, Any] = {
     "issubclass": kinds.traced_issubclass,
     "hasattr": kinds.traced_hasattr,
     "callable": _callable,
+    "globals": names_of_caller,
     "getattr": kinds.traced_getattr,
     "setattr": kinds.traced_setattr,
     "super": traced_super,

@@ -11,13 +11,14 @@ inside inherit both. `globals()` gives this mapping: reading from it is guarded.
 from __future__ import annotations
 
 import builtins
+import sys
 import types
 import weakref
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tracejit.errors import CapturedWriteError
+from tracejit.errors import CapturedWriteError, UnfollowedError
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import Change
 from tracejit.frontend.paths import Node, root
@@ -156,6 +157,75 @@ class GuardedGlobals(dict):
             raise CapturedWriteError(what=f"global `{self.prefix}{name}`")
         self.cache.pop(name, None)
         dict.__setitem__(self, name, value)
+
+
+class _Names:
+    """What `globals()` gives: globals by their names. What asks for all of them is refused."""
+
+    __slots__ = ("_scope",)
+
+    def __init__(self, scope: GuardedGlobals) -> None:
+        self._scope = scope
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._scope
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._scope:
+            raise KeyError(name)
+        return self._scope.lookup(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As of a dict."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if not self._scope.session.capture.journaled or type(name) is not str or _is_dunder(name):
+            raise CapturedWriteError(what=f"global `{self._scope.prefix}{name}`")
+        self._scope.put(name, value)
+
+    def update(self, *given: Any, **names: Any) -> None:
+        """As of a dict."""
+        for name, value in dict(*given, **names).items():
+            self[name] = value
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """As of a dict."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._refusal(name)
+
+    def tj_example(self) -> Any:
+        """The dict, for those who ask for its class."""
+        raise self._refusal("__class__")
+
+    def __iter__(self) -> Any:
+        raise self._refusal("__iter__")
+
+    def __len__(self) -> int:
+        raise self._refusal("__len__")
+
+    def __eq__(self, other: object) -> bool:
+        raise self._refusal("__eq__")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _refusal(self, name: str) -> UnfollowedError:
+        return UnfollowedError(what=f"`globals().{name}`", reason="it shows Python's own objects")
+
+
+def names_of_caller() -> Any:
+    """`globals`."""
+    scope = sys._getframe(1).f_globals
+    if not isinstance(scope, GuardedGlobals):
+        raise UnfollowedError(what="builtin `globals`", reason="it shows Python's own objects")
+    return _Names(scope)
 
 
 class GuardedBuiltins(dict):

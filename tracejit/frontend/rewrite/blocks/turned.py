@@ -95,14 +95,14 @@ def turn(cells: dict[str, Cell], key: int, items: Items | Options, mixes: bool =
             gc.collect(generation)
     if sys.getrefcount(x) != ONLY_LOCAL + len(found) or type(x) not in (*CLASSES, *tables.CLASSES):
         raise NotNative("a list that it changes is held by more than its names")
-    join, all_of = (_alike, common) if isinstance(x, dict) or not mixes else (joined, any_common)
+    join, all_of = (joined, any_common) if type(x) in CLASSES and mixes else (_alike, common)
     held = all_of(x.items() if isinstance(x, dict) else x) if x else items
     both = None if held is None else join(held, items)
     if both is None or (held != items and not mixes):
         raise NotNative("a list has items of other types after a step", peel=True)
     session = active.session()
     session.has_buffers = True
-    make = Buffer.of if type(x) in CLASSES else tables.Table.holding
+    make: Any = Buffer.of if type(x) in CLASSES else tables.Table.holding
     buffer = make(x, both, session.room)
     for place in found:
         _write(place, buffer)
