@@ -376,3 +376,26 @@ def test_the_message_names_the_guard_that_fails(monkeypatch):
     monkeypatch.setattr(frontend.Session, "guards", guards)
     with pytest.raises(InternalTypeError, match="fail right after tracing: global `W` changed from 1 to 2"):
         tj.jit(lambda x: x * 2)(1.0)
+
+
+def test_functions_by_class_are_followed():
+    class Square:
+        def __init__(self, a):
+            self.a = a
+
+    @functools.singledispatch
+    def area(s):
+        return "none"
+
+    area.register(Square, lambda s: s.a * s.a)
+    area.register(float, lambda s: s + 1)
+    area.register(np.ndarray, lambda s: s.sum())
+
+    def f(s, x):
+        return area(s), area(x), area(x[0] * 0), area(1.5), area("a"), area(True)
+
+    fast = tj.jit(f, fallback=False)
+    for n in range(4):
+        for s in (Square(2.0 + n), type("Other", (Square,), {})(3.0), 2.5):
+            assert repr(fast(s, np.ones(3))) == repr(f(s, np.ones(3)))
+        area.register(*((str, lambda s: "text"), (float, lambda s: s * 100), (bool, lambda s: not s))[n % 3])

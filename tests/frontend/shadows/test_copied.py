@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import functools
 from typing import Any
 
-import numpy as np
 import pytest
 
 import tracejit as tj
@@ -80,26 +78,3 @@ def test_copies_are_pythons(cls: Any) -> None:
         assert repr(fast(cls(1.0 + n), 2.0 + n)) == repr(f(cls(1.0 + n), 2.0 + n))
         setattr(held, "a" if cls is Slots else "v", 1.5 * n)
         held.b = n
-
-
-def test_functions_by_class_are_followed() -> None:
-    class Square:
-        def __init__(self, a: Any) -> None:
-            self.a = a
-
-    @functools.singledispatch
-    def area(s: Any) -> Any:
-        return "none"
-
-    area.register(Square, lambda s: s.a * s.a)
-    area.register(float, lambda s: s + 1)
-    area.register(np.ndarray, lambda s: s.sum())
-
-    def f(s, x):
-        return area(s), area(x), area(x[0] * 0), area(1.5), area("a"), area(True)
-
-    fast = tj.jit(f, fallback=False)
-    for n in range(4):
-        for s in (Square(2.0 + n), type("Other", (Square,), {})(3.0), 2.5):
-            assert repr(fast(s, np.ones(3))) == repr(f(s, np.ones(3)))
-        area.register(*((str, lambda s: "text"), (float, lambda s: s * 100), (bool, lambda s: not s))[n % 3])
