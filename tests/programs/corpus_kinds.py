@@ -102,3 +102,80 @@ def a_count_beside_a_name_of_two_types() -> Any:
         return n, q, r
 
     return f, CALLS, None
+
+
+X = np.arange(40.0) + 1
+
+
+def _lengths(*starts: Any) -> list[tuple[Any, ...]]:
+    counts = (np.int64(30), np.int64(1), np.int64(0), np.int64(2), 40)
+    return [(X, n, starts[k % len(starts)]) for k, n in enumerate(counts)]
+
+
+@program
+def numbers_of_the_first_step() -> Any:
+    def f(x, n, s):
+        seen, last, halves, number, powers = [], None, [], 0, []
+        for v in x[:n]:
+            seen.append(s)
+            halves.append((s + 1.0) / 2)
+            last = s * 2
+            number += isinstance(s, np.floating)
+            powers.append(s**2 - 0.5)
+            s = 0.9 * s + v
+        return s, seen, last, halves, number, powers
+
+    return f, _lengths(0.0, 2.0), None
+
+
+@program
+def numbers_that_began_as_integers() -> Any:
+    def f(x, n, s):
+        double, total, rest, best = s, 0, 7, s
+        for v in x[:n]:
+            double = s * 2 - 1
+            total = total**2 * 0.001 + v
+            rest = (rest // 2) % 5 + v
+            if v > 3:
+                best = v
+            s = s + v
+        return s, double, total, rest, best
+
+    return f, _lengths(0, 3), None
+
+
+@program
+def numbers_that_take_turns() -> Any:
+    def f(x, n, s):
+        a, b, k, was = s, 1.0, 0, None
+        while k < n and abs(a) < 90:
+            was = a
+            a, b = b, a * 0.5 + b * 0.1 + x[k]
+            k += 1
+        return a, b, was, k
+
+    return f, _lengths(0.0, 0.5), None
+
+
+@program
+def histories_of_objects_from_their_first_step_on() -> Any:
+    class Filter:
+        def __init__(self) -> None:
+            self.mean, self.last, self.history = 0.0, None, []
+
+        def update(self, v):
+            self.last = self.mean
+            self.mean = self.mean + 0.5 * (v - self.mean)
+            self.history.append(self.last)
+
+    made: list[Filter] = []
+
+    def f(x, n, s):
+        one = Filter()
+        one.mean = s
+        for v in x[:n]:
+            one.update(v)
+        made.append(one)
+        return one.mean, one.last
+
+    return f, _lengths(0.0, 1.5), lambda: made

@@ -253,3 +253,18 @@ def windows_and_elementwise_functions() -> Any:
         )
 
     return f, _orders(), None
+
+
+@program
+def orders_after_steps_that_may_be_none() -> Any:
+    def f(x, n):
+        y, z = x * 1.0, x * 1.0
+        for i in range(n):
+            y, z = np.asfortranarray(y + 1), (x * i).T.copy().T
+        return y, z
+
+    return (
+        f,
+        [(C, np.int64(2)), (C, np.int64(0)), (np.asfortranarray(C), np.int64(0)), (C, 0), (C, np.int64(1))],
+        None,
+    )

@@ -406,3 +406,22 @@ def text_that_says_whether_to_copy() -> Any:
         return made
 
     return f, [(P, "no"), (P, True), (P, None), (P, "yes")], None
+
+
+class Counted:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __float__(self):
+        self.asked += 1
+        return float(self.asked)
+
+
+@program
+def numbers_of_objects_are_asked_for_once() -> Any:
+    one = Counted()
+    return (
+        lambda x: (np.array([one, x[0]], float), np.asarray([one, 2.0], float)),
+        [(P,), (N,), (Z,)],
+        lambda: one,
+    )

@@ -61,6 +61,10 @@ class StageTrace(Trace):
         self.begun: frozenset[Var] = (
             frozenset()
         )  # of its carry: what begins as a number of Python's of another type
+        #: Whether such a step is the first one, in which numbers may be Python's that later ones find as NumPy's; and
+        #: whether anybody has asked for their class.
+        self.first: Any = None
+        self.first_asked = False
         #: The number of such a step, if it is known how many there are: what can't be native is unrolled then.
         self.step_number: Var | None = None
         self._const_of: dict[int, Var] = {}

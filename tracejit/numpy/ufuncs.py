@@ -204,7 +204,7 @@ class Ufunc:
         if any(map(unsure.is_unsure, args)):
             known = unsure.operands(self.__name__, args)
             if known is not None:
-                return unsure.mark(self.operator(*known[0]), known[1])
+                return unsure.mark(self.operator(*known[0]), *known[1:])
         python = all(map(numbers.is_python, args))
         if python:
             args = tuple(map(int_like, args)) if self.__name__ not in _BOOLEAN else args

@@ -14,7 +14,7 @@ from tracejit.errors import (
     UnfollowedError,
     UnknownMemberError,
 )
-from tracejit.numpy.boxes import extents, indexing, numbers
+from tracejit.numpy.boxes import extents, indexing, numbers, unsure
 from tracejit.numpy.boxes.conversions import class_name, class_of, known_value, no_attribute
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
@@ -158,6 +158,8 @@ for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "
 
 def power(x: Any, y: Any) -> Any:
     """`x ** y`: small constant exponents as products and roots, as NumPy has its fast paths."""
+    if (known := unsure.powers(x, y)) is not None:
+        return unsure.mark(power(known[0], y), *known[1:])
     if numbers.is_python(x) and numbers.is_python(y):
         return _python_power(int_like(x), int_like(y))
     if type(y) in (int, float) and type(x) is Box:

@@ -12,26 +12,27 @@ number is taken as it is (`taken`), and nothing is checked.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.errors import NumberError
 from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Eqn, Literal
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import all_hold, is_python, is_zero, leave_if
-from tracejit.numpy.operands import dtype_of
-from tracejit.tracing import Box, Trace, box, current_trace
+from tracejit.numpy.operands import convert, dtype_of
+from tracejit.tracing import Box, Trace, box, current_trace, to_raw
 
 _weak: Any = Box.__dict__["weak"]
 _mixed: Any = Box.__dict__["mixed"]
 #: Operators that give a Python number of what they give of NumPy's, with the same value.
-_ALIKE = frozenset(("add", "subtract", "multiply", "divide", "negative", "positive", "absolute"))
+_DIVIDING = ("divide", "floor_divide", "remainder")
+_ALIKE = frozenset(("add", "subtract", "multiply", "negative", "positive", "absolute", *_DIVIDING))
 _EXACT = frozenset(("add", "subtract", "multiply", "negative", "positive"))
 #: By the type of a number of either kind, NumPy's types beside which its class decides nothing.
 _DECIDING = {
@@ -94,9 +95,21 @@ def unsure(raw: Any, python: Any, mixed: bool | None = None) -> Box:
     return out
 
 
-def mark(x: Any, python: Any) -> Any:
-    """The number `x` as one that is Python's where `python` holds; other things as they are."""
-    return unsure(x.read(), python) if isinstance(python, Value) and type(x) is Box and x.scalar else x
+def mark(x: Any, python: Any, whole: bool = False) -> Any:
+    """The number `x` as one that is Python's where `python` holds, and is `whole` then; other things as they are."""
+    if not isinstance(python, Value) or type(x) is not Box or not x.scalar:
+        return x
+    if whole and x.aval.dtype == dtypes.float64:
+        _leave_if_long(x, python)
+        return unsure(x.read(), python, mixed=True)
+    return unsure(x.read(), python)
+
+
+def _leave_if_long(x: Any, python: Any) -> None:
+    """Leave the program where one of Python's integers may be no number of the program's floats."""
+    size = ops.arithmetic.abs(convert(to_raw(x), dtypes.float64))
+    long = ops.compare.gt(size, np.float64(1 << 53))
+    leave_if(all_hold(python, long), "an integer of Python's of more than 53 bits")
 
 
 def python_of(x: Any) -> Any:
@@ -118,6 +131,9 @@ def settle(x: Box) -> bool:
     for trace in traces:
         if isinstance(trace, StageTrace):
             trace.settled = True
+            if trace.first is x.python:  # the program would be left in every call
+                trace.first_asked = True
+                raise NumberError(message="a number that is Python's in the first step of a loop")
     leave_if(x.python, "a number that is Python's or NumPy's", lanes=False)
     if current_trace() is x.storage.trace:  # elsewhere the check may be in a branch that is not taken
         x.weak = False
@@ -169,28 +185,33 @@ def _traces() -> Iterator[Trace]:
         trace = trace.parent
 
 
-def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | None:
-    """Operands of a Python operator some of which are unsure, as NumPy's, and where its result is one of Python's; None
-    if that must be asked."""
+def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any, bool] | None:
+    """Operands of a Python operator some of which are unsure, as NumPy's, where its result is one of Python's, and
+    whether that is an integer where NumPy's is none; None if that must be asked."""
     sure = [a for a in args if not is_unsure(a)]
     of = {dtype_of(a) for a in args if is_unsure(a)}
     if name in _COMPARED and all(dtype_of(a).kind in "bif" for a in args):
-        return tuple(map(taken, args)), _all_python(args)
-    mixed = any(map(is_mixed, args))
+        return tuple(map(taken, args)), _all_python(args), False
+    mixed = [a for a in args if is_mixed(a)]
     if not mixed and of == {dtypes.int64} and name in _EXACT and all(map(_is_whole, sure)):
         # Of Python's integers, the program looks whether they outgrow 64 bits.
-        return tuple([box(a.read(), weak=True) if is_unsure(a) else a for a in args]), _all_python(args)
+        weak = tuple([box(a.read(), weak=True) if is_unsure(a) else a for a in args])
+        return weak, _all_python(args), False
     deciding = frozenset.intersection(*(_DECIDING.get(d, frozenset()) for d in of))
-    if any(not is_python(a) and dtype_of(a) in deciding for a in sure):
-        return tuple(map(taken, args)), np.False_
-    if mixed or of != {dtypes.float64}:
+    numpys = [dtype_of(a) for a in sure if not is_python(a)]
+    if any(d in deciding or (d.kind in "iub" and not mixed and of == {dtypes.float64}) for d in numpys):
+        return tuple(map(taken, args)), np.False_, False
+    if of != {dtypes.float64} or not all(is_python(a) and dtype_of(a).kind in "if" for a in sure):
         return None
-    if name in _ALIKE and all(is_python(a) and dtype_of(a).kind in "if" for a in sure):
+    whole = len(mixed) + sum(dtype_of(a).kind == "i" for a in sure) == len(args) and name != "divide"
+    if name in _ALIKE:
         python = _all_python(args)
-        if name == "divide":
+        for a in sure if whole else ():
+            _leave_if_long(a, python)
+        if name in _DIVIDING:
             by_zero = all_hold(python, is_zero(taken(args[1]).read() if type(args[1]) is Box else args[1]))
             leave_if(by_zero, "a division by zero of Python's numbers")
-        return tuple(map(taken, args)), python
+        return tuple(map(taken, args)), python, whole
     return None
 
 
@@ -199,6 +220,21 @@ def _is_whole(x: Any) -> bool:
     if type(x) is Box:
         return is_python(x) and x.aval.dtype.kind in "bi"
     return type(x) is bool or (type(x) is int and -(1 << 63) <= x < 1 << 63)
+
+
+def powers(x: Any, y: Any) -> Any:
+    """For `x ** y` of a number of either kind and a known one of Python's: (NumPy's number, where the power is
+    Python's, whether it is an integer then), after leaving the program where Python raises, or has a complex number;
+    None if that must be asked."""
+    if not is_unsure(x) or type(y) not in (int, float) or dtype_of(x) != dtypes.float64 or not 0 < y <= 64:
+        return None
+    number = taken(x)
+    size = ops.arithmetic.abs(number.read())
+    fails = ops.compare.gt(size, np.float64(1e308 ** (1 / y)))
+    if type(y) is float and not y.is_integer():
+        fails = ops.compare.or_(fails, ops.compare.lt(number.read(), np.float64(0)))
+    leave_if(all_hold(x.python, fails), "a power of one of Python's numbers")
+    return number, x.python, is_mixed(x) and type(y) is int
 
 
 def alike(args: Sequence[Any]) -> tuple[Any, ...]:
@@ -215,4 +251,4 @@ def alike(args: Sequence[Any]) -> tuple[Any, ...]:
 
 def _all_python(args: Sequence[Any]) -> Any:
     """A raw truth value: whether all numbers are Python's."""
-    return functools.reduce(ops.compare.and_, map(python_of, args))
+    return all_hold(*map(python_of, args))

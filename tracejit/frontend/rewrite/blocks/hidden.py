@@ -33,7 +33,7 @@ from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.frontend.rewrite.blocks.state import raw_of
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure, was_unsure
+from tracejit.numpy.boxes.unsure import is_mixed, is_unsure, python_of, taken, unsure, was_unsure
 from tracejit.tracing import Box, box
 
 #: Numbers of which a loop carries whether they are Python's.
@@ -196,10 +196,12 @@ class Pythons:
     def __init__(self, names: Iterable[str], cells: dict[str, Cell]) -> None:
         self.cells: dict[str, Cell] = {}
         self.of: dict[str, str] = {}
+        self.mixed: dict[str, bool] = {}  # those of which Python's number has another type
         for name in names:
             x = get(cells[name])
             if is_unsure(x) and x.aval.dtype in _CARRIED:
                 self._add(name, x)
+                self.mixed[name] = is_mixed(x)
 
     def _add(self, name: str, start: Any) -> bool:
         """Carry whether `name`, which is `start` before the loop, is one of Python's numbers, if it is a number."""
@@ -220,7 +222,7 @@ class Pythons:
         """A step finds the numbers `objects`."""
         for name, hidden in self.of.items():
             flag = get(self.cells[hidden])
-            objects[name] = unsure(objects[name].read(), flag.read() if type(flag) is Box else flag)
+            objects[name] = self._unsure(name, objects[name].read(), flag)
             put(cells[name], objects[name])
 
     def leave(self, starts: dict[str, Any], cells: dict[str, Cell]) -> bool:
@@ -228,18 +230,31 @@ class Pythons:
         more = False
         for name, start in starts.items():
             x = get(cells[name])
+            if (name in self.of or was_unsure(x)) and x is not UNBOUND:
+                self.mixed[name] = self.mixed.get(name, False) or is_mixed(x) or _differ(start, x)
             if name in self.of and x is not UNBOUND:
                 put(self.cells[self.of[name]], _flag(x))
                 put(cells[name], box(raw_of(taken(x))))
-            elif was_unsure(x) and x.aval.dtype in _CARRIED:
-                more |= self._add(name, start)
+            elif was_unsure(x) and x.aval.dtype in _CARRIED and self._add(name, start):
+                put(cells[name], box(raw_of(taken(x))))
+                more = True
         return more
 
     def left(self, cells: dict[str, Cell], changed: Set[str]) -> None:
         """The loop has left its names in `cells`."""
         for name, hidden in self.of.items():
             flag = get(self.cells[hidden])
-            put(cells[name], unsure(raw_of(get(cells[name])), flag.read() if type(flag) is Box else flag))
+            put(cells[name], self._unsure(name, raw_of(get(cells[name])), flag))
+
+    def _unsure(self, name: str, raw: Any, flag: Any) -> Box:
+        mixed = True if self.mixed.get(name) else None
+        return unsure(raw, flag.read() if type(flag) is Box else flag, mixed)
+
+
+def _differ(start: Any, x: Any) -> bool:
+    """Whether a name begins with a number of another type than it has after a step."""
+    raw = None if start is UNBOUND else raw_of(taken(start))
+    return raw is not None and aval_of(raw).dtype != x.aval.dtype
 
 
 def _flag(x: Any) -> Any:

@@ -70,7 +70,8 @@ class Result:
     views: dict[int, list[Column]]
     aliases: Aliases
     tails: Collection[str]
-    #: Parts of the carry that a step gives another type than they start with: whether both are numbers.
+    #: Parts of the carry that a step gives another type or order in memory than they start with: whether both are
+    #: numbers.
     turned: dict[int, bool]
     mixed: bool  # it may be that no step does
     unbound: Collection[str]  # names that are unbound after no step, and nobody looks whether there was one
@@ -128,9 +129,10 @@ class Result:
         `some` says, or no step that changes it."""
         self.know_ranges(outs)
         for n, is_number in self.turned.items():
-            if aval_of(outs[n]).shape:
+            has_axes = bool(aval_of(outs[n]).shape)
+            if has_axes and is_number:
                 continue
-            if self.mixed:
+            if self.mixed and not has_axes:
                 same = ops.compare.eq(outs[n], self.carried[n].init)
             else:
                 same = ops.compare.not_(some)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit.control.regions.staging import convert
 from tracejit.frontend.lists.arenas import are_used
-from tracejit.frontend.rewrite.blocks import turned
+from tracejit.frontend.rewrite.blocks import terms, turned
 from tracejit.frontend.rewrite.blocks.aliases import Aliases, Marks, fold_swaps, is_boxed
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices
@@ -21,7 +21,7 @@ from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
-from tracejit.frontend.rewrite.blocks.terms import Entry, Names, NotNative, Permuted, Spec, TypeChange, begun
+from tracejit.frontend.rewrite.blocks.terms import Entry, Names, NotNative, Permuted, Spec, TypeChange
 from tracejit.frontend.variants.carried import Options
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
@@ -149,9 +149,8 @@ class Stager:
         unknown = (None for _ in (*held, *starts))
         args = make_args(trace, avals, [position.bounds, *ranges.values(), *unknown, *self.lengths.bounds()])
         trace.step_number = args[0] if self.exact else None
-        trace.begun = begun(entries, args[1:], self.first)
-        flags = args[1 + count : 1 + count + len(starts)]
-        frame = Frame(trace, self.cells, self.lists.owners)
+        trace.begun = terms.begun(entries, args[1:], self.first)
+        frame, flags = Frame(trace, self.cells, self.lists.owners), args[1 + count : 1 + count + len(starts)]
         self.lists.mark()
         with new_trace(trace):
             with frame:
@@ -165,8 +164,9 @@ class Stager:
                 self.pythons.enter(objects, self.cells)
                 given = args[1 + len(inits) : 1 + count]
                 inputs = {id(s): (v, x) for s, v, x in zip(self.storages, given, held, strict=True)}
-                self.step(args[0])
-                extra = self.finish(args[0])
+                with terms.peeled_if_asked(trace):
+                    self.step(args[0])
+                    extra = self.finish(args[0])
                 self.picked.check()
                 hidden = self.picked.cells.keys() | self.pythons.cells.keys()
                 own = {n: e.value for n, e in entries.items() if n not in hidden}
@@ -248,7 +248,8 @@ class Stager:
                 objects[name] = e.value
                 continue
             raws = [self.lengths.array((name, n), next(given)) for n in range(len(e.weak))]
-            leaves = [f.rebuilt(x, w) for f, x, w in zip(e.form.dynamic, raws, e.weak, strict=True)]
+            begun = None if name in self.first or name in self.pythons.of else args[0]
+            leaves = terms.found(e, raws, frame.trace, begun)
             lay(leaves, self.layouts.get(name, ()))
             boxes |= {(name, n): x for n, x in enumerate(leaves)}
             objects[name] = e.form.rebuilt(leaves)
@@ -374,7 +375,7 @@ class Stager:
                 if e.form is not None and e.inits:
                     first = e.form.dynamic[n]
                     other = aval_of(first.raw).dtype != aval_of(start).dtype or first.weak != weak[n]
-                    if first.scalar != leaf.scalar:
+                    if (first.scalar, first.order) != (leaf.scalar, leaf.order):
                         turned[len(carried)] = False
                     elif other and name not in self.pythons.of:
                         turned[len(carried)] = True

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+import contextlib
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import field
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import NumberError
 from tracejit.frontend.lists.arenas import are_used, refer
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
-from tracejit.frontend.rewrite.blocks.state import Form
+from tracejit.frontend.rewrite.blocks.state import Form, Leaf
+from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
+from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
+from tracejit.tracing import Box
 
 
 class Spec(NamedTuple):
@@ -61,6 +69,35 @@ def begun(entries: dict[str, Entry], args: Iterable[Var], first: Container[str])
             if before is not None and before.weak and e.weak[n]:
                 found += [var] if aval_of(before.raw).dtype != aval_of(start).dtype else []
     return frozenset(found)
+
+
+def found(e: Entry, raws: Iterable[Any], trace: StageTrace, position: Var | None) -> list[Box]:
+    """What a step finds in a name, which is made of `raws`: where it began as one of Python's numbers, and steps make
+    it one of NumPy's, the first step of `trace` has the former. `position`: that of the step, None for other names."""
+    assert e.form is not None
+    leaves = [f.rebuilt(x, w) for f, x, w in zip(e.form.dynamic, raws, e.weak, strict=True)]
+    if position is None:
+        return leaves
+    return [_begun(x, f, trace, position) for x, f in zip(leaves, e.form.dynamic, strict=True)]
+
+
+def _begun(x: Box, before: Leaf, trace: StageTrace, position: Var) -> Box:
+    if not before.weak or x.weak or not x.scalar:
+        return x
+    if trace.first is None:
+        trace.first = ops.compare.eq(position, np.int64(0))
+    return unsure(x.read(), trace.first, aval_of(before.raw).dtype != x.aval.dtype)
+
+
+@contextlib.contextmanager
+def peeled_if_asked(trace: StageTrace) -> Iterator[None]:
+    """Where a step asks whether a number is one of Python's, as it is in the first step, that one is Python's."""
+    try:
+        yield
+    except NumberError as e:
+        if not trace.first_asked:
+            raise
+        raise NotNative(str(e.details["message"]), peel=True) from None
 
 
 class Permuted(Exception):

@@ -386,15 +386,15 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
         return [raw_truth(_question(stopped, test))]
 
     stager = Stager(s, (test, body), lambda _: body(), finish, _choices())
-    stager.permuted, stager.lengths.known_too = True, must
-    stager.turns.mixes = mixes or must
+    stager.permuted, stager.lengths.known_too, stager.turns.mixes = True, must, mixes or must
     result = stager.run(Typed(Aval((), _I64)), exact=not must)
     if not isinstance(result.extra[0], Var):
         raise NotNative("its condition does not depend on traced values")
     if not must and result.pure_python:
         raise _PurePython
-    go = Var(None, Aval((), np.dtype(bool)))
-    jaxpr, consts, inits = result.jaxpr([], [go], result.extra)
-    outs = _bind_while(jaxpr, consts, [raw_truth(go_on), *inits])
-    result.check_start(outs := outs[1:], raw_truth(go_on))
+    go, k = Var(None, Aval((), np.dtype(bool))), result.args[0]
+    extra = [*result.extra, result.record(lambda: extents.add(k, 1))]
+    jaxpr, consts, inits = result.jaxpr([], [go, k], extra)
+    outs = _bind_while(jaxpr, consts, [raw_truth(go_on), np.int64(0), *inits])[2:]
+    result.check_start(outs, raw_truth(go_on))
     result.write_back(outs)

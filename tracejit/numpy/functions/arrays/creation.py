@@ -197,7 +197,10 @@ _UNAVOIDABLE = "Unable to avoid copy while creating an array as requested"
 
 def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     kwargs.pop("like", None)
-    if not is_tracing() or (not has_box((object,)) and not _numeric(object, dtype)):
+    if not is_tracing():
+        return np.array(object, dtype, **kwargs)
+    made = None if has_box((object,)) else np.asarray(object, dtype)  # of the user's `__float__`s, once
+    if made is not None and made.dtype.kind not in "biufcmMV":  # strings or objects
         return np.array(object, dtype, **kwargs)
     (object,) = arrays_of((object,))
     if type(object) is Box and not copy_of(kwargs.get("copy", True)):
@@ -207,7 +210,7 @@ def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     copy = kwargs.get("copy")
     if copy is not None and not copy_of(copy):
         raise ArgumentError(name="array", problem=_UNAVOIDABLE)
-    return array(object, dtype, **kwargs)
+    return array(made if isinstance(object, (list, tuple)) and made is not None else object, dtype, **kwargs)
 
 
 def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:
@@ -219,11 +222,6 @@ def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:
     if copy is not None and not copy_of(copy):
         raise ArgumentError(name="array", problem=_UNAVOIDABLE)
     return array(x, dtype)
-
-
-def _numeric(object: Any, dtype: Any) -> bool:
-    """Whether NumPy makes an array of numbers of it (and not of strings or objects)."""
-    return np.asarray(object, dtype).dtype.kind in "biufcmMV"
 
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Any:
