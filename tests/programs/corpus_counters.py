@@ -130,3 +130,57 @@ def an_error_with_the_value_in_it() -> Any:
         return x
 
     return f, [(A * 0,), (A + 0,), (A * 50,)], None
+
+
+COUNTED: Any = Counter(a=5)
+CLASSES: list[str] = []
+
+
+class Noting(dict):
+    """Whose own methods are no way to put back what it held."""
+
+    def update(self, *args, **kwargs):
+        CLASSES.append("update")
+        super().update(*args, **kwargs)
+
+    def clear(self):
+        CLASSES.append("clear")
+        super().clear()
+
+
+class Reversing(list):
+    def extend(self, items):
+        super().extend(reversed(list(items)))
+
+
+@program
+def counters_of_outside_in_branches() -> Any:
+    global COUNTED
+    COUNTED = Counter(a=5)
+    own: Any = Counter(b=1)
+
+    def f(x, c):
+        out = 0.0
+        if x.sum() * c > 0:
+            COUNTED.update(["a", "z"])
+            own["b"] += 1
+            out = COUNTED["a"] * c + own["b"]
+        return out, COUNTED.total()
+
+    return f, [(A, 1.0), (A, 2.0), (A, -1.0), (A, 2.0)], lambda: (COUNTED, own)
+
+
+@program
+def containers_of_outside_with_methods_of_their_own_in_branches() -> Any:
+    CLASSES.clear()
+    noting, backwards = Noting(a=1.0), Reversing([1.0, 2.0])
+
+    def f(x, c):
+        if x.sum() * c > 0:
+            noting["a"] += c
+            noting["n"] = noting.get("n", 0) + 1
+            backwards.append(c)
+            return noting["a"] * 2, str(len(backwards)), backwards[0]
+        return x[0]
+
+    return f, [(A, 1.0), (A, 2.0), (A, -1.0), (A, 2.0)], lambda: (noting, backwards, CLASSES)

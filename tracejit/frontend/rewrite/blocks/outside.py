@@ -6,6 +6,7 @@ staged. Then the block is staged again: what is known before it begins can be ca
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from typing import Any
 
@@ -124,14 +125,19 @@ def _same(a: list[Any], b: list[Any]) -> bool:
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 
+#: Classes whose own methods refill what derives from them: `update` of a Counter adds.
+_REFILLED: tuple[Any, ...] = (collections.OrderedDict, dict, set, list, collections.deque)
+
+
 def _refill(x: Any, before: list[Any]) -> None:
     if type(x) is Growing and type(x.tj_new) is not list:
         x.tj_new = []
     x = appended_to(x)
-    x.clear()
-    if isinstance(x, dict):
-        x.update(zip(before[::2], before[1::2], strict=True))
-    elif isinstance(x, set):
-        x.update(before)
+    base: Any = next((cls for cls in _REFILLED if isinstance(x, cls)), type(x))
+    base.clear(x)
+    if issubclass(base, dict):
+        base.update(x, zip(before[::2], before[1::2], strict=True))
+    elif base is set:
+        base.update(x, before)
     else:
-        x.extend(before)
+        base.extend(x, before)
