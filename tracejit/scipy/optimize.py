@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools as _functools
 from collections.abc import Callable as _Callable
 from typing import Any
 
 import numpy as _np
 
 from tracejit import numpy as _tnp
-from tracejit.errors import SolverOptionError as _SolverOptionError
-from tracejit.ir.avals import Aval as _Aval
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
@@ -26,104 +23,10 @@ from tracejit.scipy.optimizing import one_variable as _one_variable
 from tracejit.scipy.optimizing import rosenbrock as _rosenbrock
 from tracejit.scipy.optimizing import squares as _squares
 from tracejit.scipy.optimizing import supplied as _supplied
-from tracejit.scipy.optimizing.results import message as _message
-from tracejit.scipy.optimizing.results import partial as _partial
-from tracejit.scipy.optimizing.results import place_of as _place_of
+from tracejit.scipy.optimizing import systems as _systems
 from tracejit.scipy.optimizing.results import python as _python
 
 _part = _Part("scipy.optimize", lambda: _scipy_module("optimize"))
-#: Methods of `root` that take a Jacobian matrix.
-_WITH_JACOBIAN = ("hybr", "lm")
-
-
-def _refuse(function: str, problem: str, remedy: str) -> None:
-    raise _SolverOptionError(function=function, problem=problem, remedy=remedy)
-
-
-def _refuse_given(function: str, **options: Any) -> None:
-    """Options that have no traced form."""
-    for name, value in options.items():
-        if value is not None and not (isinstance(value, (tuple, list, dict)) and not value):
-            _refuse(function, f"the option `{name}`", "leave it away")
-
-
-@_functools.partial(_part.solver, supply=_supplied.root)
-def root(
-    fun: _Callable[..., Any],
-    x0: Any,
-    args: Any = (),
-    method: str = "hybr",
-    jac: Any = None,
-    tol: Any = None,
-    callback: Any = None,
-    options: Any = None,
-) -> Any:
-    """A root of the vector function `fun(x, *args)`, by SciPy's method; methods that take a Jacobian get that of the
-    compiled function. The result has `x`, `fun`, `nfev`, `status` and `success`. Derivatives of `x` are those of the
-    root. Raises SolverOptionError for a `callback`."""
-    _refuse_given("root", callback=callback)
-    if jac is True:
-        _refuse("root", "jac=True", "let `fun` give its values only")
-    x, found = _root("root", fun, x0, args, method, {"tol": tol, "options": options})
-    nfev, status, success, place = found
-    fields = {"nfev": _python(nfev), "status": _python(status), "success": _python(success != 0)}
-    fields["message"] = _message(place)
-    return _partial("root", x=x, fun=_solving.values(_solving.with_args(fun, args)(x)), **fields)
-
-
-@_functools.partial(_part.solver, supply=_supplied.fsolve)
-def fsolve(
-    func: _Callable[..., Any],
-    x0: Any,
-    args: Any = (),
-    fprime: Any = None,
-    full_output: Any = 0,
-    col_deriv: Any = 0,
-    xtol: float = 1.49012e-08,
-    maxfev: int = 0,
-    band: Any = None,
-    epsfcn: Any = None,
-    factor: Any = 100,
-    diag: Any = None,
-) -> Any:
-    """A root of the vector function `func(x, *args)`, by MINPACK's `hybrj` with the Jacobian of the compiled function.
-    Where it does not converge SciPy warns. Raises SolverOptionError for `full_output`, `band`, `epsfcn` and `diag`."""
-    given = {"full_output": full_output or None, "band": band, "epsfcn": epsfcn, "diag": diag}
-    _refuse_given("fsolve", **given)
-    settings = {"xtol": xtol, "maxfev": maxfev, "factor": factor}
-    return _root("fsolve", func, x0, args, "hybr", settings)[0]
-
-
-def _root(name: str, fun: Any, x0: Any, args: Any, method: str, settings: Any) -> tuple[Any, Any]:
-    start = _solving.vector(x0)
-    inner = _solving.with_args(fun, args)
-
-    def value(x: Any) -> Any:
-        return _solving.values(inner(x))
-
-    functions = [value, *([_solving.jacobian(value)] if method in _WITH_JACOBIAN else [])]
-
-    def solve(x: Any) -> tuple[Any, Any]:
-        compiled = [_solving.Compiled(f, x) for f in functions]
-        point = _Aval(x.shape, _np.dtype(float))
-
-        def host(fs: Any, x: Any) -> Any:
-            derivative = fs[1] if len(fs) > 1 else None
-            if name == "fsolve":
-                return _part.load().fsolve(fs[0], x, fprime=derivative, **settings), 0, 1, 1, 0
-            found = _part.load().root(fs[0], x, method=method, jac=derivative, **settings)
-            return (
-                found.x,
-                found.get("nfev", 0),
-                found.get("status", 0),
-                found.success,
-                _place_of(str(found.message)),
-            )
-
-        x, *rest = _solving.host_call(host, compiled, [point, *[_solving.COUNT] * 4], x)
-        return x, rest
-
-    return _solving.root_of(value, start, solve, _solving.dense_solve)
 
 
 def _bracketing(name: str) -> _Callable[..., Any]:
@@ -161,6 +64,8 @@ brenth = _bracketing("brenth")
 bisect = _bracketing("bisect")
 ridder = _bracketing("ridder")
 
+root = _part.solver(_systems.root, supply=_supplied.root)
+fsolve = _part.solver(_systems.fsolve, supply=_supplied.fsolve)
 approx_fprime = _part.solver(_differences.approx_fprime)
 check_grad = _part.solver(_differences.check_grad)
 curve_fit = _part.solver(_curves.curve_fit)
@@ -193,7 +98,7 @@ fmin_slsqp = _part.solver(_older.fmin_slsqp)
 fmin_tnc = _part.solver(_older.fmin_tnc)
 fminbound = _part.solver(_older.fminbound)
 golden = _part.solver(_older.golden)
-leastsq = _part.solver(_older.leastsq, supply=_supplied.leastsq)
+leastsq = _part.solver(_systems.leastsq, supply=_supplied.leastsq)
 linearmixing = _part.solver(_older.linearmixing)
 newton_krylov = _part.solver(_older.newton_krylov)
 basinhopping = _part.solver(_everywhere.basinhopping)

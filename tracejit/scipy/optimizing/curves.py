@@ -11,12 +11,11 @@ import numpy as np
 from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.errors import SolverFailedError
-from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.numbers import fail_if
-from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.linalg import solve_triangular
+from tracejit.scipy.optimizing import systems
 from tracejit.scipy.optimizing.loops.trust_region import LOSSES, Robust
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.squares import Problem, solved
@@ -120,21 +119,18 @@ def _by_minpack(residuals: Any, start: Any, size: int, settings: dict[str, Any])
             f"The number of func parameters={start.size} must not exceed the number of data points={size}"
         )
         raise TypeError(problem)
-    matrix = solving.jacobian(residuals)
-    slope = solving.gradient(lambda p: 0.5 * tnp.sum(residuals(p) ** 2))
-
-    def solve(p: Any) -> tuple[Any, Any]:
-        def run(fs: Any, p: Any) -> Any:
-            found = scipy_module("optimize").leastsq(fs[0], p, Dfun=fs[1], full_output=1, **settings)
-            return found[0], found[4] in (1, 2, 3, 4)
-
-        compiled = [solving.Compiled(g, p) for g in (residuals, matrix)]
-        found = solving.host_call(run, compiled, [aval_of(to_raw(p)), solving.COUNT], p)
-        return found[0], found[1]
-
-    p, converged = solving.root_of(slope, start, solve, solving.dense_solve)
-    _must(converged != 0, "Optimal parameters not found.")
-    return p, matrix(p), tnp.sum(residuals(p) ** 2)
+    system = systems.System(lambda p: residuals(p), start, (), None)
+    given = {
+        "ftol": 1.49012e-8,
+        "xtol": 1.49012e-8,
+        "gtol": 0.0,
+        "maxiter": settings.get("maxfev", 0),
+        "factor": 100,
+    }
+    given |= {"diag": None} | {k: v for k, v in settings.items() if k != "maxfev"}
+    p, (_, _, code) = systems.marquardt(system, given)
+    _must((code >= 1) & (code <= 4), "Optimal parameters not found.")
+    return p, system.jacobian(p), tnp.sum(residuals(p) ** 2)
 
 
 def _by_squares(residuals: Any, start: Any, bounds: Any, given: dict[str, Any]) -> tuple[Any, Any, Any]:

@@ -232,37 +232,6 @@ def _root(name: str) -> Callable[..., Any]:
 anderson, broyden1, broyden2, diagbroyden, excitingmixing, linearmixing, newton_krylov = map(_root, _ROOTS)
 
 
-def leastsq(
-    func: Callable[..., Any], x0: Any, args: Any = (), Dfun: Any = None, full_output: Any = False,
-    col_deriv: Any = False, ftol: float = 1.49012e-8, xtol: float = 1.49012e-8, gtol: float = 0.0,
-    maxfev: int = 0, epsfcn: Any = None, factor: Any = 100, diag: Any = None,
-) -> tuple[Any, Any]:  # fmt: skip
-    """The minimum of the sum of the squares of `func(x, *args)`, by MINPACK's `lmder` with the Jacobian of the compiled
-    function, and how the search ended. Derivatives of `x` are those of the minimum. Raises SolverOptionError for
-    `full_output`."""
-    given = {"full_output": full_output}
-    refuse_given("leastsq", given, "full_output")
-    inner, start = solving.with_args(func, args), solving.vector(x0)
-
-    def value(x: Any) -> Any:
-        return solving.values(inner(x))
-
-    matrix = solving.jacobian(value)
-    settings = {"ftol": ftol, "xtol": xtol, "gtol": gtol, "maxfev": maxfev, "factor": factor, "diag": diag}
-
-    def host(fs: Any, x: Any) -> Any:
-        return scipy_module("optimize").leastsq(fs[0], x, Dfun=fs[1], **settings)
-
-    def solve(x: Any) -> tuple[Any, Any]:
-        compiled = [solving.Compiled(f, x) for f in (value, matrix)]
-        x, code = solving.host_call(host, compiled, [Aval(x.shape, _F64), solving.COUNT], x)
-        return x, code
-
-    slope = solving.gradient(lambda x: 0.5 * tnp.sum(value(x) ** 2))
-    x, code = solving.root_of(slope, start, solve, solving.dense_solve)
-    return x, python(code)
-
-
 def bracket(
     func: Callable[..., Any], xa: Any = 0.0, xb: Any = 1.0, args: Any = (), grow_limit: float = 110.0,
     maxiter: int = 1000,

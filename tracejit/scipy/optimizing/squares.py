@@ -1,4 +1,4 @@
-"""`least_squares` for traced values: a native loop for "trf", else SciPy's solver on the host."""
+"""`least_squares` for traced values: native loops for "trf" and "lm", else SciPy's solver on the host."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
+from tracejit.scipy.optimizing import systems
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.loops.reflected import Box
 from tracejit.scipy.optimizing.loops.reflected import fit as between
@@ -59,8 +60,8 @@ def least_squares(
     workers: Any = None,
 ) -> Any:
     """The minimum of half the sum of `loss` of the squares of `fun(x, *args, **kwargs)`, by SciPy's method, with the
-    Jacobian of the compiled function, whatever `jac` says. The method "trf" is a native loop, and its
-    result has all fields that SciPy's has.
+    Jacobian of the compiled function, whatever `jac` says. The methods "trf" and "lm" are native loops,
+    and their results have all fields that SciPy's have.
 
     Other results have `x`, `cost`, `fun`, `jac`, `grad`, `nfev`, `status`, `success` and `message`. The derivatives of
     `x` are those of a point at which the gradient is zero, or which lies on a bound. Raises SolverOptionError for
@@ -94,6 +95,9 @@ def solved(problem: Problem, bounds: Any, settings: dict[str, Any]) -> Any:
     tolerances = [settings[k] for k in ("ftol", "xtol", "gtol")]
     plain = settings["tr_solver"] in (None, "exact") and all(t is None or t >= _EPS for t in tolerances)
     pair = (bounds if hasattr(bounds, "lb") else _Pair(*bounds)) if bounded else None
+    if settings["method"] == "lm" and not bounded and settings["loss"] == "linear" and problem.determined():
+        if all(t is not None and t >= _EPS for t in tolerances):
+            return problem.by_minpack(settings)
     if settings["method"] != "trf" or not plain or all(t is None for t in tolerances):
         return problem.by_scipy(pair, settings)
     zeros = {k: 0.0 for k in ("ftol", "xtol", "gtol") if settings[k] is None}
@@ -176,6 +180,33 @@ class Problem:
             return slope
 
         return conditions
+
+    def determined(self) -> bool:
+        """Whether there are as many residuals as unknowns."""
+        return self.value(self.start).size >= self.start.size
+
+    def by_minpack(self, settings: dict[str, Any]) -> Any:
+        """By Levenberg and Marquardt's loop."""
+        scale, most = settings.get("x_scale"), settings["max_nfev"]
+        free = scale is None or (isinstance(scale, str) and scale == "jac")
+        o = {k: settings[k] for k in ("ftol", "xtol", "gtol")} | {"factor": 100.0}
+        o |= {"maxiter": 100 * self.start.size if most is None else most}
+        o |= {"diag": None if free else 1 / tnp.asarray(scale).astype(float)}
+        system = systems.System(lambda x: self.value(x), self.start, (), None)
+        _must(tnp.all(tnp.isfinite(self.value(self.start))), "Residuals are not finite in the initial point.")
+        x, (nfev, njev, code) = systems.marquardt(system, o)
+        status = tnp.where(code == 4, 1, tnp.where(code == 5, 0, code + 1))
+        fields = self._fields(x)
+        return complete(
+            **fields,
+            optimality=tnp.max(tnp.abs(fields["grad"])),
+            active_mask=tnp.zeros(x.shape, int),
+            nfev=python(nfev),
+            njev=python(njev),
+            status=python(status),
+            message=caller.text_of(_message, to_raw(status)),
+            success=python(status > 0),
+        )
 
     def by_scipy(self, bounds: Any, settings: dict[str, Any]) -> Any:
         """By SciPy's solver, with `bounds` or without."""
