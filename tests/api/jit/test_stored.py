@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -303,3 +304,22 @@ def test_numbers_and_texts_of_classes_are_made_anew():
     assert Described(given).found == Described(f(1.5)).found
     assert type(given[0]) is _Count and given[0].unit == "pieces" and given[0] is given[1][1]
     assert tj.jit(f)(1.5)[0] is not given[0]
+
+
+def test_namespaces_that_the_function_makes_are_made_anew():
+    held = types.SimpleNamespace(sub=types.SimpleNamespace(k=1.0))
+
+    def f(x):
+        held.sub = types.SimpleNamespace(k=held.sub.k * 2, a=x)
+        made = types.SimpleNamespace(of=held.sub)
+        made.own = made
+        return made, held.sub
+
+    seen = []
+    for g in (f, tj.jit(f, fallback=False)):
+        held.sub = types.SimpleNamespace(k=1.0)
+        for n in range(3):
+            made, sub = g(np.ones(2) + n)
+            assert made.of is sub is held.sub and made.own is made
+            seen.append(repr((sub, held.sub.a is sub.a)))
+    assert seen[:3] == seen[3:]

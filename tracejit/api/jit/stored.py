@@ -229,6 +229,10 @@ class _Writer:
             return self._chosen(x, self._container(x, cls, what), what)
         if derived:
             return self._chosen(x, self._derived(x, what), what)
+        if cls is types.SimpleNamespace:
+            made = self.known[id(x)] = self.new(f"{self.const(cls)}()")
+            self._attributes(made, x, what)
+            return made
         if isinstance(x, _VALUES) and type(cls) is type and "__slots__" not in vars(cls):
             return self._number(x, what)
         real = classes.users_class(cls)
@@ -306,9 +310,13 @@ class _Writer:
         self.known[id(x)] = made  # what it holds may refer to it
         fill = list.extend if base is list else dict.update
         self.made.append(f"{self.const(fill)}({made}, {self.value(containers.entries_of(x), what)})")
+        self._attributes(made, x, what)
+        return made
+
+    def _attributes(self, made: str, x: Any, what: str) -> None:
+        """What the `__dict__` of `x` holds, for that of the object `made`."""
         for name, value in vars(x).items():
             self.made.append(f"{made}.__dict__[{name!r}] = {self.value(value, what)}")
-        return made
 
     def _number(self, x: Any, what: str) -> str:
         """A number or text of a class of the user's, which is known."""
@@ -316,8 +324,7 @@ class _Writer:
         own = str.__str__(x) if isinstance(x, str) else base.__pos__(x)
         made = self.new(f"{self.const(base.__new__)}({self.const(type(x))}, {self.literal(own)})")
         self.known[id(x)] = made
-        for name, value in vars(x).items():
-            self.made.append(f"{made}.__dict__[{name!r}] = {self.value(value, what)}")
+        self._attributes(made, x, what)
         return made
 
     def _object(self, x: Any, cls: type, what: str) -> str:
