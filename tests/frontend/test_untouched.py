@@ -172,6 +172,22 @@ def test_objects_that_are_used_as_they_are_get_their_attributes_at_each_call():
     Kind.A.used = 10
     assert marked(2) == 12
 
+    class Level(enum.Enum):
+        LOW = 1
+
+        def __call__(self, x):
+            return x * self.scale
+
+    Level.LOW.scale = 1.0
+    asks = [lambda x: x * getattr(Kind.A, "late", 1), lambda x: (x, hasattr(Kind.A, "late"))]
+    asks += [lambda x: (x, vars(Kind.A).get("late")), lambda x: Level.LOW(x), lambda x: x * Level(1).scale]
+    for f in asks:
+        fast = tj.jit(f)
+        for n in range(3):
+            assert fast(2.0) == f(2.0)
+            Kind.A.late = Level.LOW.scale = n
+        del Kind.A.late
+
 
 def test_what_classes_hold_that_are_used_as_they_are_is_followed():
     class Config:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
-from tracejit.frontend.checks import unchanged
+from tracejit.frontend.checks import is_plain, unchanged
 from tracejit.frontend.journal import Change
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.behind import MISSING, class_node, find
@@ -84,6 +84,18 @@ def write(session: Run, cls: type, name: str, value: Any) -> None:
     if not session.capture.journaled or raw is MISSING or bound or hasattr(type(old), "__get__"):
         raise CapturedWriteError(what=f"class attribute `{cls.__name__}.{name}`")
     of(session, cls).writes[name] = value
+
+
+def keep(session: Run, member: Any) -> None:
+    """Guard the attributes of a member of an enumeration, which is used as it is."""
+    if not session.guarded or id(member) in session.watched:
+        return
+    session.watched[id(member)] = member
+    held = root(member, "attribute", str(member)).attr("__dict__")
+    session.check(held, "len", len(vars(member)))
+    for name, x in vars(member).items():
+        if name[:1] != "_":
+            session.check(held.item(name), "value" if is_plain(x) else "is", x)
 
 
 def changes(session: Run) -> Iterator[tuple[Change, bool]]:

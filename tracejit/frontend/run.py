@@ -69,6 +69,8 @@ class Run(Memory):
         self.draws = capture.guarded and getattr(capture, "draws", False)
         self.handles: list[Any] = []
         self.untouched = Untouched()
+        self.enumerated: list[Any] = []  # members of enumerations that only rewritten code has seen
+        self.runs_as_is = False  # whether other code has run
         #: What cached functions gave: (function, value, the version of an array).
         self.kept: list[tuple[Node, Any, int | None]] = []
         #: Calls of cached functions, which each call of the program makes, too; how deep in one the run is.

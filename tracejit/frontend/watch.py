@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracejit.frontend import members
 from tracejit.frontend.checks import is_plain
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function, why_not
 from tracejit.frontend.paths import Members, Node, root
@@ -110,10 +111,20 @@ def _watch_class(session: Run, cls: type) -> None:
     if not is_library_class(type(cls)):
         watch_class(session, type(cls))
     if issubclass(cls, enum.Enum):
+        as_is = any(_is_special(base) for base in cls.__mro__)
         for member in cls:
             node = root(member, "attribute", str(member))
             session.untouched.enter_object(str(member), member, node)
-            objects.keep_attributes(session, node, vars(member))
+            if as_is or session.runs_as_is:
+                members.keep(session, member)
+            else:
+                session.enumerated.append(member)
+
+
+def _is_special(cls: type) -> bool:
+    """Whether a class of the user's has special methods, which Python calls as they are."""
+    functions = (n for n, f in vars(cls).items() if isinstance(f, types.FunctionType) and n[:2] == "__")
+    return not is_library_class(cls) and any(n not in ("__new__", "__reduce_ex__") for n in functions)
 
 
 def is_derived(session: Run, value: Any) -> bool:
@@ -160,6 +171,10 @@ def _watch_method(session: Run, cls: type, name: str, raw: Any, fn: types.Functi
 
 def runs(session: Run, code: types.CodeType, as_is: types.CodeType) -> None:
     """Watch the methods that the code `as_is`, a rewritten form of `code` or itself, calls past the hooks."""
+    if code is as_is:  # which may ask members of enumerations for their attributes
+        session.runs_as_is = True
+        while session.enumerated:
+            members.keep(session, session.enumerated.pop())
     named = {n for part in functions.codes_in(code) for n in part.co_names}
     if _CALLERS & named:
         release(session)

@@ -142,6 +142,8 @@ def member_of(x: Any, name: str) -> tuple[Any] | None:
     if session is None or not session.guarded:
         return None
     cls = x if isinstance(x, type) else type(x)
+    if isinstance(x, enum.Enum) and name not in _OF_MEMBERS:
+        members.keep(session, x)
     if is_library_class(cls) or is_shadow(x) or "_tj_class" in vars(cls):
         return None
     owner, raw = find(cls.__mro__, name)
@@ -193,6 +195,8 @@ def is_made_within(cls: type) -> bool:
     return any(isinstance(getattr(f, "__globals__", None), GuardedGlobals) for f in vars(cls).values())
 
 
+#: What is the same of members of enumerations.
+_OF_MEMBERS = frozenset({"value", "name", "_value_", "_name_", "__class__", "__module__", "__doc__"})
 _PLAIN_LOOKUPS = (
     *(object.__getattribute__, tuple.__getattribute__, BaseException.__getattribute__),
     *(dict.__getattribute__, list.__getattribute__, float.__getattribute__, int.__getattribute__),

@@ -185,6 +185,8 @@ def traced_hasattr(x: Any, name: str, /) -> bool:
     stands = stands or hasattr(type(x), "tj_example")
     if type(x) is Box:
         in_file(x, name)
+    elif isinstance(x, enum.Enum):
+        member_of(x, name)
     return builtins.hasattr(example(x) if stands else held(x), name)
 
 

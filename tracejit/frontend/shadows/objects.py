@@ -136,14 +136,9 @@ def _keep(session: Run, node: Node, value: Any) -> None:
     if isinstance(value, type) or type(held) is not dict:
         return
     session.untouched.enter_object(node.text, value, node)
-    keep_attributes(session, node, held)
+    _keep_items(session, node.attr("__dict__"), held)
     if isinstance(value, BaseException):
         session.check(node.attr("args"), "value" if is_plain(value.args) else "is", value.args)
-
-
-def keep_attributes(session: Run, node: Node, held: dict[str, Any]) -> None:
-    """The object at `node` must keep the attributes that it has."""
-    _keep_items(session, node.attr("__dict__"), held)
 
 
 def _keep_items(session: Run, node: Node, held: Mapping[Any, Any]) -> None:
