@@ -179,3 +179,15 @@ def histories_of_objects_from_their_first_step_on() -> Any:
         return one.mean, one.last
 
     return f, _lengths(0.0, 1.5), lambda: made
+
+
+@program
+def roots_of_numbers_of_the_first_step() -> Any:
+    def f(x, n, s):
+        seen = []
+        for v in x[:n]:
+            seen.append((s + 1.0) ** 0.2 + (s + 1.0) ** 1.0 + (s + 0.5) ** 2.5)
+            s = s * 0.5 + v
+        return s, seen
+
+    return f, _lengths(0.0, 2.0), None

@@ -12,6 +12,7 @@ number is taken as it is (`taken`), and nothing is checked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -230,7 +231,8 @@ def powers(x: Any, y: Any) -> Any:
         return None
     number = taken(x)
     size = ops.arithmetic.abs(number.read())
-    fails = ops.compare.gt(size, np.float64(1e308 ** (1 / y)))
+    largest = 1e308 ** (1 / y) if y > 1 else math.inf
+    fails = ops.compare.gt(size, np.float64(largest))
     if type(y) is float and not y.is_integer():
         fails = ops.compare.or_(fails, ops.compare.lt(number.read(), np.float64(0)))
     leave_if(all_hold(x.python, fails), "a power of one of Python's numbers")
