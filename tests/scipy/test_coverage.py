@@ -23,4 +23,5 @@ def test_kinds() -> None:
     c = coverage.of("signal")
     assert {"convolve", "medfilt", "StateSpace"} <= set(c.native)
     assert "remez" in c.host and "ShortTimeFFT" in c.missing
+    assert "tf2sos" in c.host and {"minimize", "root", "curve_fit"} <= set(coverage.of("optimize").native)
     assert "signal " in coverage.table()

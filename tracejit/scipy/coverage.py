@@ -68,9 +68,29 @@ _NO_ARRAYS = {
 }
 
 
+#: Names that have forms of ours, which call SciPy's function when the program runs: as they are called by default.
+#: Others do so for some of their options only.
+_CALLING = {
+    "interpolate": """
+        griddata make_smoothing_spline make_splprep make_splrep sproot CloughTocher2DInterpolator LinearNDInterpolator
+        NearestNDInterpolator UnivariateSpline
+    """,
+    "linalg": "fractional_matrix_power logm signm solve_continuous_are solve_discrete_are",
+    "optimize": """
+        anderson basinhopping broyden1 broyden2 brute diagbroyden differential_evolution direct dual_annealing
+        excitingmixing fmin fmin_bfgs fmin_cg fmin_cobyla fmin_l_bfgs_b fmin_ncg fmin_powell fmin_slsqp fmin_tnc
+        linearmixing linprog lsq_linear milp newton_krylov shgo
+    """,
+    "signal": "tf2sos zpk2sos",
+    "spatial.distance": "directed_hausdorff rel_entr",
+    "stats": "cramervonmises_2samp",
+}
+
+
 @record(frozen=True)
 class Coverage:
-    """The names of one module: with traced forms (`native`), called as they are (`host`), and others."""
+    """The names of one module: with native forms, with forms that call SciPy's or called as they are (`host`), and
+    others."""
 
     module: str
     native: list[str]
@@ -100,7 +120,8 @@ def of(module: str) -> Coverage:
         if _counts(value, theirs):
             native = name in (*ours.__dict__.get("__all__", ()), *CLASSES.get(module, ()))
             native = native or f"scipy.{module}.{name}" in FOLLOWED
-            kind = found.native if native else _others(found, value)
+            calling = native and name in _CALLING.get(module, "").split()
+            kind = found.host if calling else found.native if native else _others(found, value)
             kind.append(name)
     return found
 
@@ -192,7 +213,8 @@ _HEAD = """# Functions of SciPy
 `python -m tracejit coverage` counts the functions and classes of the installed SciPy; this page is what it writes with
 `--markdown`, for SciPy {version}. *Native* names have traced forms: they are compiled, differentiated and batched,
 as far as their options have such forms. *Host calls* are SciPy's own functions, which compiled programs call (see
-[jit.md](jit.md#numpys-arrays)); the shapes of their results must not depend on values. A function that uses one of the
+[jit.md](jit.md#numpys-arrays)), some of them with derivatives of ours, such as the minima of `linprog`; the shapes of
+their results must not depend on values. A function that uses one of the
 *missing* names on traced values is run by Python under `jit`, and refused by other transformations.
 
 The two figures are of the functions that map arrays to arrays (and distributions): classes are left out, and what sets,

@@ -88,3 +88,19 @@ def test_without_solution_and_refusals() -> None:
         tj.jit(lambda b: program(b, method="simplex").x)(RIGHT)
     with pytest.raises(tj.errors.SolverOptionError, match="eqlin"):
         tj.jit(lambda b: program(b).eqlin)(RIGHT)
+
+
+def test_squares_that_are_not_negative() -> None:
+    """SciPy's solutions, of matrices of any shape and rank, without a call of SciPy's."""
+    rng = np.random.default_rng(3)
+    for m, n in ((6, 4), (4, 6), (5, 5)):
+        compiled = tj.jit(so.nnls, fallback=False)
+        for k in range(5):
+            a, b = rng.normal(size=(m, n)), rng.normal(size=m)
+            a[:, 0] = (a[:, -1], 0 * b, a[:, 0])[k % 3]
+            got, want = compiled(a, b), so.nnls(a, b)
+            np.testing.assert_allclose(got[0], want[0], rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(got[1], want[1], atol=1e-10)
+    assert "library_call" not in compiled.lower(a, b).as_text("jaxpr")
+    with pytest.raises(tj.errors.SolverFailedError, match="iterations"):
+        tj.jit(lambda a: so.nnls(a, a[:, 1] + a[:, 2], maxiter=2), fallback=False)(np.abs(a))

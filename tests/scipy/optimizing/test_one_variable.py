@@ -143,3 +143,27 @@ def test_what_does_not_converge(f) -> None:
 def test_complex_guesses() -> None:
     with pytest.raises(SolverOptionError, match="complex"):
         tj.grad(lambda k: so.newton(lambda x: x**2 + k, 1j, lambda x: 2 * x).imag)(1.3)
+
+
+def test_algorithm_748_is_scipys() -> None:
+    """Steps, calls and ends, without a call of SciPy's."""
+    slow = lambda x, k: np.sign(x - k) * np.abs(x - k) ** 0.2
+
+    def f(c):
+        told = lambda r: (r.root, r.iterations, r.function_calls, r.converged, r.flag)
+        return (
+            told(so.root_scalar(lambda x: x**3 - c, bracket=(0, 3), method="toms748")),
+            told(so.root_scalar(lambda x: (x - c) ** 9, bracket=(0, 3), method="toms748", options={"k": 3})),
+            told(so.root_scalar(slow, (c,), bracket=(-1, 3), method="toms748", maxiter=4)),
+            told(so.toms748(lambda x: np.tanh(50 * (x - c)), 0, 9, full_output=True)[1]),
+        )
+
+    compiled = tj.jit(f, fallback=False)
+    got, want = compiled(1.3), f(1.3)
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_allclose(g[0], w[0], rtol=1e-11)
+        assert g[1:] == w[1:]
+    assert "library_call" not in compiled.lower(1.3).as_text("jaxpr")
+    for bad in (lambda c: so.toms748(lambda x: x * x + c, 0, 1), lambda c: so.toms748(lambda x: x - c, 3, 1)):
+        with pytest.raises((RuntimeError, ValueError)):
+            tj.jit(bad, fallback=False)(1.3)

@@ -1,4 +1,4 @@
-"""`linprog`, `milp` and `nnls` for traced values: SciPy's solvers on the host, with derivatives by what is active.
+"""`linprog` and `milp`, by HiGHS on the host, and `nnls`, a native loop, with derivatives by what is active.
 
 A solution of a linear program is determined by the constraints and bounds that hold with equality there. Its
 derivatives are those of the point at which the same ones hold; in directions that they leave open, and for integers,
@@ -23,7 +23,8 @@ from tracejit.scipy import solving
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import message, partial, place_of, python
-from tracejit.tracing import Box, to_raw, wrap
+from tracejit.scipy.written.minima import nonnegative
+from tracejit.tracing import Box, call_user, to_raw, wrap
 
 _F64 = np.dtype(float)
 #: How near to its limit what holds with equality is, of its size.
@@ -84,6 +85,10 @@ def _least_solve(g: Any, y: Any) -> Any:
     """The shortest x with g(x) = y, for a linear function of vectors that may not determine it."""
     _, columns = lax.scan(lambda c, d: (c, g(d)), None, np.eye(y.size))
     return tnp.linalg.pinv(tnp.swapaxes(columns, 0, 1), rcond=1e-10) @ y
+
+
+def _must(good: Any, text: str) -> None:
+    fail_if(compare.eq(to_raw(good), np.False_), SolverFailedError, text)
 
 
 def _vector(x: Any) -> Any:
@@ -214,22 +219,26 @@ def _end(x: Any) -> Any:
     return _vector(x) if isinstance(x, (list, tuple)) else tnp.asarray(x).astype(float)
 
 
-def nnls(A: Any, b: Any, *, maxiter: Any = None, **options: Any) -> tuple[Any, Any]:
-    """The x >= 0 of least |A x - b|, and this length, by SciPy's solver on the host. Derivatives are those of least
-    squares in the unknowns that are not zero."""
-    matrix = _matrix(A, 0)
-    right = _vector(b)
-    n = matrix.shape[1]
+def nnls(A: Any, b: Any, *, maxiter: Any = None) -> tuple[Any, Any]:
+    """The x >= 0 of least |A x - b|, and this length, by Lawson and Hanson's algorithm. Derivatives are those of least
+    squares in the unknowns that are not zero. Raises SolverFailedError where it takes more than `maxiter` steps."""
+    if tnp.ndim(A) != 2:
+        raise ValueError(f"Expected a 2D array, but the shape of A is {tnp.shape(A)}")
+    matrix, right = _matrix(A, 0), _vector(b)
+    m, n = matrix.shape
+    if m != right.size:
+        problem = f"The first dimension of A is {m}, while the shape of b is {right.shape}"
+        raise ValueError(f"Incompatible dimensions. {problem}")
+    finite = tnp.all(tnp.isfinite(matrix)) & tnp.all(tnp.isfinite(right))
+    _must(finite, "array must not contain infs or NaNs")
 
     def solve(_: Any) -> tuple[Any, Any]:
-        def run(_: Any, a: Any, b: Any) -> Any:
-            return [scipy_module("optimize").nnls(a, b, maxiter=maxiter, **options)[0]]
-
-        return solving.host_call(run, [], [Aval((n,), _F64)], matrix, right)[0], None
+        return call_user(nonnegative.nnls, matrix, right, maxiter or 3 * n)
 
     def conditions(x: Any) -> Any:
         return tnp.where(lax.stop_gradient(x) > 0, (matrix @ x - right) @ matrix, x)
 
-    x, _ = solving.root_of(conditions, tnp.zeros(n), solve, _least_solve)
+    x, enough = solving.root_of(conditions, tnp.zeros(n), solve, _least_solve)
+    _must(enough, "Maximum number of iterations reached.")
     gap = matrix @ x - right
     return x, python(tnp.sqrt(gap @ gap))

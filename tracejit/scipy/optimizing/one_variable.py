@@ -12,17 +12,19 @@ import numpy as np
 from tracejit import numpy as tnp
 from tracejit.errors import RootBracketError, SolverFailedError, SolverOptionError
 from tracejit.numpy.boxes.numbers import fail_if
-from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.optimizing.loops import open_methods
 from tracejit.scipy.optimizing.loops.bracketing import FINDERS
 from tracejit.scipy.optimizing.results import complete, message, place_of, python
-from tracejit.tracing import new_array, to_raw
+from tracejit.scipy.written.minima import brackets
+from tracejit.tracing import call_user, new_array, to_raw
 
 _F64 = np.dtype(np.float64)
 #: The least relative tolerance of SciPy.
 _LEAST = 4 * float(np.finfo(float).eps)
+#: The most steps of Newton's method in one of Algorithm 748.
+_MOST_STEPS = 100
 #: Methods of `root_scalar` that look in an interval.
 _BRACKETING = ("brentq", "brenth", "bisect", "ridder", "toms748")
 
@@ -32,38 +34,42 @@ def refuse(function: str, problem: str, remedy: str = "leave it away") -> None:
     raise SolverOptionError(function=function, problem=problem, remedy=remedy)
 
 
-def _theirs() -> Any:
-    return scipy_module("optimize")
-
-
 def _must(good: Any, message: str) -> None:
     fail_if(compare.eq(to_raw(good), np.False_), SolverFailedError, message)
 
 
-def _found(
-    name: str,
-    inner: Callable[[Any], Any],
-    start: Any,
-    more: list[Callable[[Any], Any]],
-    run: Callable[..., Any],
-    *args: Any,
-    must: bool = True,
+def _enclosed(
+    inner: Callable[[Any], Any], ends: Sequence[Any], k: Any, tolerances: tuple[Any, Any, Any], must: bool
 ) -> tuple[Any, list[Any]]:
-    """The root that `run(functions, *args)` finds on the host, which gives (root, iterations, calls, converged), and
-    the last three. `must`: the program fails where it did not converge."""
+    """The root that Algorithm 748 finds between `ends`, and [iterations, calls, converged]."""
+    xtol, rtol, most = tolerances
+    if xtol <= 0:
+        raise ValueError(f"xtol too small ({xtol:g} <= 0)")
+    if rtol < _LEAST / 4:
+        raise ValueError(f"rtol too small ({rtol:g} < {_LEAST / 4:g})")
+    if operator.index(most) < 1:
+        raise ValueError("maxiter must be greater than 0")
+    if not k >= 1:
+        raise ValueError(f"k too small ({k} < 1)")
+    if k > _MOST_STEPS:
+        refuse("toms748", f"k={k}", f"take {_MOST_STEPS}, as SciPy does")
+    low, high = ends
+    _must(tnp.isfinite(low) & tnp.isfinite(high) & (low < high), "a and b are not an interval")
 
     def value(x: Any) -> Any:
         return solving.scalar(inner(x))
 
-    def solve(x: Any) -> tuple[Any, Any]:
-        compiled = [solving.Compiled(f, x) for f in (value, *more)]
-        found = solving.host_call(run, compiled, [solving.NUMBER, *[solving.COUNT] * 3], *args)
-        return found[0], found[1:]
+    def solve(_: Any) -> tuple[Any, Any]:
+        found = call_user(brackets.toms748, value, low, high, k, xtol, rtol, most)
+        return found[0], tuple(found[1:])
 
-    x, (iterations, calls, converged) = solving.root_of(value, start, solve, solving.number_solve)
+    x, (steps, calls, converged, differ, finite) = solving.root_of(value, low, solve, solving.number_solve)
+    _must(finite, "Invalid function value")
+    opposite = compare.eq(to_raw(differ), np.False_)
+    fail_if(opposite, RootBracketError, "f(a) and f(b) must have different signs")
     if must:
-        _must(converged != 0, f"{name} did not converge.")
-    return x, [iterations, calls, converged != 0]
+        _must(converged, "toms748 did not converge.")
+    return x, [steps, calls, converged]
 
 
 def bracketed(
@@ -165,11 +171,10 @@ def root_scalar(
         x, counts = _opened(chosen, inner, start, used, None if x1 is None else second, near)
         return report(x, counts, chosen)
 
-    def run(fs: Any, a: Any, b: Any) -> Any:
-        r = _theirs().root_scalar(_of_floats(fs[0]), bracket=(float(a), float(b)), **settings)
-        return r.root, r.iterations, r.function_calls, r.converged
-
-    x, counts = _found("root_scalar", inner, start, [], run, start, second, must=False)
+    own = {"xtol": 2e-12, "rtol": _LEAST, "maxiter": 100, "k": 1} | (options or {})
+    own |= {k: v for k, v in settings.items() if k in own}
+    near = own["xtol"], own["rtol"], own["maxiter"]
+    x, counts = _enclosed(inner, (start, second), own["k"], near, must=False)
     return report(x, counts, chosen)
 
 
@@ -210,10 +215,6 @@ def _opened(
 def _numbers(f: Any, args: Any) -> Callable[[Any], Any]:
     inner = solving.with_args(f, args)
     return lambda x: solving.scalar(inner(x))
-
-
-def _of_floats(f: Any) -> Callable[[Any], Any]:
-    return lambda x: np.float64(f(x))
 
 
 def newton(
@@ -288,16 +289,9 @@ def toms748(
     disp: bool = True,
 ) -> Any:
     """A root of `f(x, *args)` between `a` and `b`, by SciPy's TOMS 748. Its derivatives are those of the root."""
-    if full_output or not disp:
-        refuse("toms748", "full_output or disp=False")
-    inner = solving.with_args(f, args)
-    low, high = (tnp.asarray(x).astype(float) for x in (a, b))
-    settings = {"k": k, "xtol": xtol, "rtol": rtol, "maxiter": maxiter}
-
-    def run(fs: Any, low: Any, high: Any) -> Any:
-        return _theirs().toms748(_of_floats(fs[0]), float(low), float(high), **settings), 0, 0, 1
-
-    return _found("toms748", inner, low, [], run, low, high)[0]
+    ends = [tnp.asarray(x).astype(float)[()] for x in (a, b)]
+    x, counts = _enclosed(solving.with_args(f, args), ends, k, (xtol, rtol, maxiter), disp)
+    return (x, report(x, counts, "toms748")) if full_output else x
 
 
 def fixed_point(
