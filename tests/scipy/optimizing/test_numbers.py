@@ -68,6 +68,7 @@ def test_nothing_is_called() -> None:
 
 
 @pytest.mark.exhaustive
+@np.errstate(all="ignore")
 def test_the_loops_have_the_bits_of_scipy() -> None:
     """As Python, without a compiler."""
     rng = np.random.default_rng(0)

@@ -88,6 +88,7 @@ def test_derivatives_in_lanes() -> None:
 
 
 @pytest.mark.exhaustive
+@np.errstate(all="ignore")
 def test_the_loops_have_the_bits_of_scipy() -> None:
     """As Python, without a compiler."""
     rng = np.random.default_rng(0)
