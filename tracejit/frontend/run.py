@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+import weakref
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,8 @@ class Run(Memory):
         self.in_cached = 0
         #: (path of a function, its copy, what the copy was given as attributes)
         self.attributes: list[tuple[Node, Any, dict[str, Any]]] = []
+        #: Classes that the run has defined, by identity.
+        self.own: weakref.WeakValueDictionary[int, type] = weakref.WeakValueDictionary()
         #: What the run has changed, when it is over.
         self.changes: list[Change] = []
         #: Lists, by identity, that a loop which is being staged fills.

@@ -99,7 +99,7 @@ class Ufunc:
             return caller(self.np, self, args, kwargs)
         args = arrays_of(args)
         if any(map(unsure.is_unsure, args)):
-            args = unsure.alike(args)
+            args = unsure.alike(self.np, args)
         if not kwargs and len(args) == self.nin:
             kept = selected.elementwise(self, args)
             if kept is not None:

@@ -215,6 +215,7 @@ def _callable(x: Any, /) -> Any:
 #: Name -> what traced code gets for the builtin.
 STAND_INS: dict[str, Any] = {
     "type": kinds.TracedType,
+    "__build_class__": classes.build_class,
     "isinstance": kinds.traced_isinstance,
     "issubclass": kinds.traced_issubclass,
     "hasattr": kinds.traced_hasattr,

@@ -10,6 +10,7 @@ so are enumerations, exceptions, and classes with a metaclass of their own.
 from __future__ import annotations
 
 import abc
+import builtins
 import contextlib
 import ctypes
 import functools
@@ -213,14 +214,23 @@ def traced_class(cls: type) -> type | None:
     """The stand-in of the user's class `cls`; None if it is used as it is."""
     if users_class(cls) is not cls:
         return cls
-    if type(cls) not in _METAS:
+    session = active.session()
+    if type(cls) not in _METAS or (session is not None and session.own.get(id(cls)) is cls):
         return None
     made = _make(cls, tuple(tuple(vars(base)) for base in cls.__mro__))
-    session = active.session()
     if made is not None and session is not None and vars(made)["_tj_run"]() is not session:
         type.__setattr__(
             made, "_tj_run", weakref.ref(session)
         )  # what Python has looked up in it is forgotten
+    return made
+
+
+def build_class(*args: Any, **kwargs: Any) -> Any:
+    """What a `class` statement calls: the run has a class for itself that it has defined."""
+    made = builtins.__build_class__(*args, **kwargs)
+    session = active.session()
+    if session is not None and isinstance(made, type):
+        session.own[id(made)] = made
     return made
 
 

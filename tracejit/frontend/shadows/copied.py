@@ -192,7 +192,9 @@ def _is_held(x: Any, cls: type, name: str) -> bool:
 
 def is_made_within(cls: type) -> bool:
     """Whether traced code has defined a class."""
-    return any(isinstance(getattr(f, "__globals__", None), GuardedGlobals) for f in vars(cls).values())
+    session = active.session()
+    own = session is not None and session.own.get(id(cls)) is cls
+    return own or any(isinstance(getattr(f, "__globals__", None), GuardedGlobals) for f in vars(cls).values())
 
 
 #: What is the same of members of enumerations.

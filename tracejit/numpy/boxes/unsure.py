@@ -239,13 +239,18 @@ def powers(x: Any, y: Any) -> Any:
     return number, x.python, is_mixed(x) and type(y) is int
 
 
-def alike(args: Sequence[Any]) -> tuple[Any, ...]:
+def alike(ufunc: np.ufunc, args: Sequence[Any]) -> tuple[Any, ...]:
     """Operands of a NumPy function, which gives NumPy's numbers: those that are floats of either kind as NumPy's, where
-    their class decides nothing, since all others are Python's numbers or as wide."""
-    others = (a for a in args if not is_unsure(a))
-    same = all(
-        is_python(a) or getattr(a, "dtype", None) in (dtypes.float64, dtypes.complex128) for a in others
-    )
+    their class decides nothing, since all others are Python's numbers or as wide. Python's integers among them decide
+    where the function gives integers of such."""
+    others = [a for a in args if not is_unsure(a)]
+    numpys = [a for a in others if not is_python(a)]
+    same = all(getattr(a, "dtype", None) in (dtypes.float64, dtypes.complex128) for a in numpys)
+    if not numpys and any(map(is_mixed, args)):
+        same = (
+            same
+            and ufunc.resolve_dtypes((dtypes.int64,) * ufunc.nin + (None,) * ufunc.nout)[-1].kind not in "iu"
+        )
     return tuple(
         [taken(a) if same and type(a) is Box and a.aval.dtype == dtypes.float64 else a for a in args]
     )

@@ -7,16 +7,21 @@ import array
 import collections
 import io
 import operator
+import sys
 import types
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tracejit.frontend.lists.buffers import CLASSES
 from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
 from tracejit.frontend.shadows import randoms
+from tracejit.frontend.shadows.copied import is_made_within
 from tracejit.frontend.shadows.growing import Growing
 from tracejit.tracing import Box
 
@@ -26,6 +31,8 @@ _BYTES = (bytearray, array.array)
 _APPENDED: Any = Growing.tj_new
 #: What many large lists hold, by identity: a metaclass may not let its classes be hashed.
 _ATOMS = frozenset(map(id, (bool, int, float, complex, str, Box)))
+_OF_FUNCTIONS = [vars(types.FunctionType)[n] for n in ("__code__", "__defaults__", "__kwdefaults__")]
+_SMALL = 4096  # elements of arrays of NumPy's own
 #: Containers and objects are looked into so deep, for what a block changed in them; for iterators less, which many
 #: objects hold that have nothing to do with it.
 DEPTH = 8
@@ -67,6 +74,7 @@ class Containers:
         elif isinstance(x, types.MethodType):
             inner = ((name, x.__self__), (name, x.__func__))
         elif type(x) is types.FunctionType:
+            self._hold(name, x, depth)
             names = (f"{name}.{free}" for free in x.__code__.co_freevars)
             inner = zip(names, x.__closure__ or (), strict=True)
         elif hasattr(type(x), "__next__"):
@@ -87,6 +95,10 @@ class Containers:
         self.seen[id(x)] = name, x, held
         for path, y in held.values(name):
             self._look(path, y, depth - 1)
+        if held.names is not None and not isinstance(x, type):
+            for cls in type(x).__mro__:
+                if not is_library_class(cls) and is_made_within(cls):
+                    self._look(f"class `{cls.__name__}`", cls, depth - 1)
 
     def restore(self, growing: Collection[int] = ()) -> tuple[str | None, dict[str, Cell]]:
         """Undo what was changed: (the name of one that holds more, less or anything but arrays and numbers
@@ -114,7 +126,7 @@ class Held:
     """What `x` holds: as a container, in its `__dict__`, in slots, in a cell, as a generator's state, or what was
     `written` to what stands for something of outside."""
 
-    __slots__ = ("cell", "items", "names", "slots", "state", "written")
+    __slots__ = ("cell", "items", "names", "of_class", "slots", "state", "written")
 
     def __init__(self, x: Any) -> None:
         self.items: Any = None
@@ -122,6 +134,7 @@ class Held:
         self.slots: dict[Any, Any] = {}
         self.cell: list[Any] = [get(x)] if type(x) is types.CellType else []
         self.state: bytes | None = None
+        self.of_class = isinstance(x, type)
         self.written = outside.written(x)
         if self.written is not None:
             return
@@ -136,7 +149,12 @@ class Held:
             self.slots = {d: d.__get__(x) for d in (getattr(Columns, n) for n in Columns.tj_followed)}
         elif type(x) is Growing:
             self.slots = {_APPENDED: x.tj_new}
-        elif not isinstance(x, (types.ModuleType, type)) and not _is_library(type(x)):
+        elif type(x) is np.ndarray and x.size <= _SMALL and not x.dtype.hasobject:  # in an object of NumPy's
+            self.state = x.tobytes()
+        elif isinstance(x, type):
+            if not is_library_class(x):
+                self.names = dict(vars(x))
+        elif type(x) is types.FunctionType or not _is_library(x):
             self.names = _names(x)
             self.slots = {d: _slot(d, x) for d in _descriptors(type(x))}
 
@@ -159,16 +177,20 @@ class Held:
             yield from (
                 (f"{name}[{n}]", y) for n, y in enumerate(self.items or ()) if id(type(y)) not in _ATOMS
             )
-        yield from ((f"{name}.{k}", y) for k, y in (self.names or {}).items())
+        yield from ((f"{name}.{k}", y) for k, y in (self.names or {}).items() if not self.skips(y))
         yield from ((f"{name}.{d.__name__}", y) for d, y in self.slots.items())
         yield from ((name, y) for y in self.cell)
         yield from ((f"{name}.{k}", y) for k, y in (self.written or {}).items())
+
+    def skips(self, x: Any) -> bool:
+        """Whether `x` is a method of a class, of which another object is found than this."""
+        return self.of_class and hasattr(type(x), "__get__")
 
     def changes(self, name: str, x: Any, now: Held) -> dict[str, Cell] | None:
         """The places of `x` that held something else `now`; None if they are not the same places."""
         if self.written is not None:
             return self._rewritten(name, x, now.written or {})
-        if self.state != now.state or isinstance(x, set):
+        if self.state != now.state or isinstance(x, (set, type)):
             return None
         pairs = [(self.items, now.items), (self.names, now.names), (self.slots, now.slots)]
         if any(_keys(a) != _keys(b) for a, b in pairs):
@@ -228,9 +250,13 @@ class Held:
         if isinstance(x, _BYTES):
             del x[:]
             x.extend(self.state or b"") if isinstance(x, bytearray) else x.frombytes(self.state or b"")
+        elif type(x) is np.ndarray:
+            x[...] = np.frombuffer(self.state or b"", x.dtype).reshape(x.shape)
         elif self.state is not None:
             randoms.restore(x, self.state)
-        if self.names is not None:
+        if isinstance(x, type):
+            _refill_class(x, self.names or {})
+        elif self.names is not None:
             held = object.__getattribute__(x, "__dict__")
             held.clear()
             held.update(self.names)
@@ -280,10 +306,24 @@ def _items(base: Any, x: Any) -> Any:
     return dict(base.items(x)) if issubclass(base, dict) else list(base.__iter__(x))
 
 
-def _is_library(cls: type) -> bool:
+def _is_library(x: Any) -> bool:
+    """Whether nothing of the attributes of `x` is to be looked at."""
+    cls = type(x)
+    if isinstance(x, types.ModuleType):
+        return cls is not types.ModuleType or sys.modules.get(x.__name__) is x
     if cls.__module__ == "builtins":  # so are classes of code that was run by `exec` without a module's name
-        return not cls.__flags__ & (1 << 9)  # Py_TPFLAGS_HEAPTYPE: made by a class statement
-    return cls.__module__.partition(".")[0] in ("tracejit", "numpy", "functools")
+        heap = cls.__flags__ & (1 << 9)  # Py_TPFLAGS_HEAPTYPE: made by a class statement
+        return not (heap or isinstance(x, BaseException))
+    return cls.__module__.partition(".")[0] == "tracejit"
+
+
+def _refill_class(cls: type, names: dict[str, Any]) -> None:
+    """Let a class that the function has made have these attributes again."""
+    for name in [n for n in vars(cls) if n not in names]:
+        type.__delattr__(cls, name)
+    for name, x in names.items():
+        if vars(cls).get(name) is not x:
+            type.__setattr__(cls, name, x)
 
 
 def _names(x: Any) -> dict[str, Any] | None:
@@ -296,7 +336,10 @@ def _names(x: Any) -> dict[str, Any] | None:
 
 def _descriptors(cls: type) -> list[Any]:
     """The slots that a class declares."""
-    return [
+    if cls is types.FunctionType:
+        return _OF_FUNCTIONS
+    own = [vars(BaseException)["args"]] if issubclass(cls, BaseException) else []
+    return own + [
         d
         for base in cls.__mro__
         if "__slots__" in vars(base)
