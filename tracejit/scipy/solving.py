@@ -33,10 +33,16 @@ NUMBER = Aval((), _F64)
 COUNT = Aval((), _I64)
 
 
+def guess(x: Any) -> Any:
+    """The first guess of a solver, as an array."""
+    if isinstance(x, (list, tuple)) and x:
+        return tnp.stack([tnp.asarray(v) for v in x])
+    return tnp.asarray(x)
+
+
 def vector(x: Any) -> Any:
     """The first guess of a solver: a vector of floats, as SciPy makes one of it."""
-    made = tnp.stack([tnp.asarray(v) for v in x]) if isinstance(x, (list, tuple)) else tnp.asarray(x)
-    return made.reshape(-1).astype(float)
+    return guess(x).reshape(-1).astype(float)
 
 
 def with_args(fun: Function, args: Any) -> Function:

@@ -9,6 +9,7 @@ import pytest
 import scipy.optimize as so
 
 import tracejit as tj
+from tracejit.errors import FallbackWarning
 from tracejit.scipy.written.minima import descents, regions, simplex
 
 
@@ -165,3 +166,19 @@ def test_the_loops_have_the_bits_of_scipy(name: str) -> None:
             got = regions.trusted(both, bend, lambda x, h, p: (h @ p, 0), x, given)
             assert (r.nfev, r.njev, r.nhev, r.nit, r.status) == got[4:]
             np.testing.assert_allclose(r.x, got[0], rtol=1e-9)
+
+
+@pytest.mark.filterwarnings(
+    "ignore::RuntimeWarning"
+)  # of nothing, and of steps that single precision is too coarse for
+@pytest.mark.parametrize("method", ["BFGS", "Newton-CG", "Nelder-Mead"])
+def test_guesses_that_no_native_loop_takes(method: str) -> None:
+    """Of single precision, in which SciPy's steps are then: Python runs them. One of two axes is an error."""
+    run = lambda x: so.minimize(lambda v: np.sum((v - 3) ** 2), x, method=method, jac=lambda v: 2 * (v - 3))
+    start = np.array([1.0, 2.0], np.float32)
+    with pytest.warns(FallbackWarning, match="TJ182"):
+        got, want = tj.jit(run, fallback=True)(start), run(start)
+    assert got.x.dtype == want.x.dtype and got.nfev == want.nfev
+    np.testing.assert_array_equal(got.x, want.x)
+    with pytest.raises(ValueError, match="'x0' must only have one dimension"):
+        tj.jit(run)(np.ones((2, 2)))

@@ -58,7 +58,10 @@ def minimize(
         refuse("minimize", "the option `callback`")
     if callable(method):
         refuse("minimize", "a method of the user's", "name one of SciPy's")
-    start = solving.vector(x0)
+    given_start = solving.guess(x0)
+    if given_start.ndim > 1:
+        raise ValueError("'x0' must only have one dimension.")  # as SciPy says
+    start = solving.vector(given_start)
     rules = given(constraints, start) if constraints is not None else []
     chosen = str(method).lower() if method is not None else _default(bounds, rules)
     if rules and chosen not in _CONSTRAINED:
@@ -67,6 +70,11 @@ def minimize(
     problem = _Problem(functions, start, chosen, (bounds, rules), (method, tol, options))
     own = natively.settings(chosen, options or {}, tol)
     if own is not None and (bounds is None or chosen == "nelder-mead"):
+        if given_start.dtype.kind not in "biu" and given_start.dtype != _F64:
+            # SciPy takes its steps in that precision.
+            refuse("minimize", f"`x0` of {given_start.dtype}", "give `x0.astype(float)`")
+        if not start.size:
+            refuse("minimize", "an empty `x0`")
         ends = None if bounds is None else (problem.low, problem.high)
         return natively.minimum(chosen, functions, start, ends, own)
     return problem.by_scipy()
