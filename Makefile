@@ -1,7 +1,7 @@
 # make demo     the main job on real data
 # make test     lint, types and the test suite
 # make test-all the same with the exhaustive sweeps; PROGRAMS=2000: with fewer random programs than 100,000,
-#               which take an hour and a half on two cores, by Numba two and a half, the rest one hour
+#               which take an hour and a half on two cores, by Numba one and a quarter, the rest one hour
 # make test-matrix  a sample of the tests under each Python from 3.11 to 3.14 that is there, with the oldest and the
 #               newest libraries that pyproject.toml allows, in environments in build/matrix
 # make bench    beside JAX, PyTorch, autograd, Dr.Jit, Numba and NumPy, in an environment of its own, twenty minutes;
