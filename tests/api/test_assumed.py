@@ -184,7 +184,7 @@ def test_steps_of_a_loop_that_can_not_be_native():
         kinds: list[object] = [x]
         while x > tol:
             x = x / 2
-            kinds.append((x, "halved") if len(kinds) % 2 else x)
+            kinds.append([x] if len(kinds) % 2 else x)
         return kinds
 
     fast, steps = tj.jit(f), tj.jit(g)
