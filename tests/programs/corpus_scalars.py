@@ -425,3 +425,12 @@ def numbers_of_objects_are_asked_for_once() -> Any:
         [(P,), (N,), (Z,)],
         lambda: one,
     )
+
+
+@program
+def text_that_a_condition_chooses_as_copy() -> Any:
+    def f(x):
+        copy = "yes" if x.sum() > 0 else "no"
+        return np.array(x, copy=copy)
+
+    return f, [(P,), (N,)], None

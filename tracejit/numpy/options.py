@@ -44,8 +44,8 @@ def order_of(order: Any, default: str = "K") -> str:
 
 def copy_of(copy: Any) -> Any:
     """What is given as `copy`, whose truth counts. Raises as NumPy does for text."""
-    if type(copy) is str:
-        np.asarray(_NOTHING, copy=copy)  # type: ignore[arg-type]
+    if isinstance(copy, str):  # also one that a condition chooses
+        np.asarray(_NOTHING, copy="text")  # type: ignore[arg-type]
     return copy
 
 
