@@ -176,9 +176,14 @@ def _beside_tuple(self: Variant, other: Any) -> None:
                 leave_if(ops.compare.ne(raw, raw), "a comparison of tuples that have NaN")
 
 
+def _beside(self: Variant, other: Any, do: Callable[[Any, Any], Any]) -> Function:
+    """`do` of a form and `other`. A variant beside itself has one form: `s + s` would try all pairs of forms."""
+    return lambda v: do(v, v if other is self else other)
+
+
 def _compared(self: Variant, other: Any, do: Callable[[Any, Any], Any]) -> Any:
     _beside_tuple(self, other)
-    return _do(self, other, lambda v: do(v, other))
+    return _do(self, other, _beside(self, other, do))
 
 
 def _contains(self: Variant, item: Any) -> Any:
@@ -190,7 +195,7 @@ def _attach() -> None:
     made: dict[str, Any] = {}
     for name in _BINARY:
         do, short = getattr(operator, name), name.rstrip("_")
-        made[short] = lambda self, other, do=do: _do(self, other, lambda v: do(v, other))
+        made[short] = lambda self, other, do=do: _do(self, other, _beside(self, other, do))
         made["r" + short] = lambda self, other, do=do: _do(self, other, lambda v: do(other, v))
     for name in _COMPARED:
         do = getattr(operator, name)
