@@ -161,6 +161,8 @@ class _Names:
         found = self.globals.get(name, builtins.get(name, self))
         if isinstance(found, types.ModuleType) or self._is_harmless(found):
             return found
+        if not isinstance(found, _PLAIN):
+            raise UnlikeError  # the run may have changed it, of which the real one knows nothing
         return self._like(found)
 
     def _like(self, x: Any) -> Any:
