@@ -50,3 +50,19 @@ def test_derivatives_by_values() -> None:
     x = np.linspace(0.5, 2.0, 6)
     group = np.array([x[keys == k].sum() for k in keys])
     np.testing.assert_allclose(tj.jit(tj.grad(f), fallback=False)(x), 2 * group, rtol=1e-14)
+
+
+def test_an_item_is_taken_out_of_a_set_of_outside():
+    def stepping():
+        left: set[float] = {1.5}
+
+        def f(x):
+            taken = left.pop()
+            left.add(taken * 2)
+            return taken * x.sum()
+
+        return f
+
+    f, g = stepping(), tj.jit(stepping())
+    x = np.ones(3)
+    assert [g(x) for _ in range(4)] == [f(x) for _ in range(4)]

@@ -72,10 +72,12 @@ def ask_to_take(held: Any, key: Any) -> None:
         ask(held, *((key,) if isinstance(held, set) else (key, next(reversed(held.values())))))
 
 
-def method(held: Any, name: str, key: Any, *rest: Any) -> Any:
-    """What a method of a dict or set gives, whose keys are known, unlike `key`; NOTHING if it is Python's to do."""
-    if not is_asked(key):
+def method(held: Any, name: str, *args: Any) -> Any:
+    """What a method of a dict or set gives, whose keys are known, unlike the one that it is given; NOTHING if it is
+    Python's to do."""
+    if not args or not is_asked(args[0]):
         return NOTHING
+    key, *rest = args
     if name == "add":
         ask(held, key)
     elif name == "setdefault" and rest:
