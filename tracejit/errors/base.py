@@ -73,6 +73,11 @@ class TracejitError(Exception):
     #: Of loops: whether a known number of steps, however large, is enough.
     fills_lists = False
 
+    @property
+    def asks(self) -> bool:
+        """Whether another trace may know what is missing in this one."""
+        return bool(self.places or self.structure or self.arguments)
+
     def __init_subclass__(cls) -> None:
         if "code" in cls.__dict__:
             if cls.code in CODES:

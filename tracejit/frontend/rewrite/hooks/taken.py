@@ -27,11 +27,8 @@ def native_or_taken(choice: Any, then: Callable[[], Any] | None, other: Callable
                 return choice.run()
         except TracejitError as e:
             error = e
-        asks = error.arguments or error.places or error.structure  # another trace may know what is missing
-        asks = asks or isinstance(
-            error.__cause__, RecursionError
-        )  # each level of it would take as long again
-        taken = None if asks else assumed(choice.pred, lambda: error)
+        deep = isinstance(error.__cause__, RecursionError)  # each level of it would take as long again
+        taken = None if error.asks or deep else assumed(choice.pred, lambda: error)
     choice.is_native = False
     if taken is None:
         if isinstance(error, BranchLeavesError) and (error.traced or is_decided(choice.pred)):
@@ -68,7 +65,7 @@ def is_step_taken(pred: Any, error: BaseException, met: int) -> bool:
 
     Raises `error` where a program can't be for this call's steps."""
     takes = isinstance(error, Exception) or is_programs(error)
-    asks = getattr(error, "arguments", ()) or getattr(error, "places", ()) or getattr(error, "structure", ())
+    asks = isinstance(error, TracejitError) and error.asks
     deep = isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError)
     noted = refusals.met()[met:]
     takes = takes and not asks and not deep

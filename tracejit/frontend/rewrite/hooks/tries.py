@@ -88,9 +88,9 @@ class tried:
         """Whether plain Python may say something else than `error`."""
         session = capturing()
         texts = type(error) is TypeError and session is not None and session.has_texts
+        if isinstance(error, TracejitError) and error.asks:
+            return False
         of_ours = isinstance(error, TracejitError) and (error.limit or self._looks_at(error))
-        if any(getattr(error, name, ()) for name in ("arguments", "places", "structure")):
-            return False  # the next trace knows what is missing in this one
         return texts or of_ours or self._is_doubtful(error)
 
     def _ask(self, error: Any, caught: tuple[type, ...]) -> None:

@@ -94,6 +94,17 @@ def best(xa: Any, xb: Any, xc: Any, fa: Any, fb: Any, fc: Any) -> Any:
     return xb if fb <= fc else xc
 
 
+def _parabola(x: Any, w: Any, v: Any, fx: Any, fw: Any, fv: Any) -> tuple[Any, Any]:
+    """The lowest point of the parabola through three points is at x + p / q; q is not negative."""
+    r = (x - w) * (fx - fv)
+    q = (x - v) * (fx - fw)
+    p = (x - v) * q - (x - w) * r
+    q = 2.0 * (q - r)
+    if q > 0.0:
+        p = -p
+    return p, np.abs(q)
+
+
 def brent(f: Any, xa: Any, xb: Any, xc: Any, fb: Any, tol: Any, most: Any) -> Any:
     """Brent's method between xa and xc, from xb: (x, value, steps, calls)."""
     x, w, v = xb, xb, xb
@@ -109,13 +120,7 @@ def brent(f: Any, xa: Any, xb: Any, xc: Any, fb: Any, tol: Any, most: Any) -> An
             break
         golden = True
         if np.abs(before) > least:
-            r = (x - w) * (fx - fv)
-            q = (x - v) * (fx - fw)
-            p = (x - v) * q - (x - w) * r
-            q = 2.0 * (q - r)
-            if q > 0.0:
-                p = -p
-            q = np.abs(q)
+            p, q = _parabola(x, w, v, fx, fw, fv)
             old = before
             before = size
             if p > q * (a - x) and p < q * (b - x) and np.abs(p) < np.abs(0.5 * q * old):
@@ -199,13 +204,7 @@ def bounded(f: Any, low: Any, high: Any, tol: Any, most: Any) -> Any:
     while np.abs(x - middle) > 2.0 * least - 0.5 * (b - a):
         section = True
         if np.abs(before) > least:
-            r = (x - w) * (fx - fv)
-            q = (x - v) * (fx - fw)
-            p = (x - v) * q - (x - w) * r
-            q = 2.0 * (q - r)
-            if q > 0.0:
-                p = -p
-            q = np.abs(q)
+            p, q = _parabola(x, w, v, fx, fw, fv)
             r = before
             before = size
             if np.abs(p) < np.abs(0.5 * q * r) and p > q * (a - x) and p < q * (b - x):
