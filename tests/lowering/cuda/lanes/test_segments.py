@@ -147,6 +147,92 @@ def test_each_place_has_a_thread_that_walks_its_segment(f: Any) -> None:
         np.testing.assert_array_equal(g, w, strict=True)
 
 
+def of_several(i, x):
+    """Arrays that one loop writes, at rows of one number, of which one depends on the other."""
+    sums, most, count, last = np.zeros(M), np.zeros((M, 3)), np.zeros(M, np.int16), np.zeros(M, complex)
+    for n in range(N):
+        k = i[n]
+        sums[k] += x[n]
+        most[k, 1] = max(most[k, 0], sums[k])
+        most[k, 0] -= x[n]
+        count[k] += 1
+        if x[n] > 0:
+            last[k] = last[k] * 0.5 + sums[k]
+    return sums, most, count, last
+
+
+def of_several_by_two(i, x):
+    """The same of places that two indices make, of arrays that are as wide."""
+    a, b = np.zeros((M, 7)), np.ones((M, 7), np.float32)
+    for n in range(N):
+        a[i[n], n % 7] += x[n]
+        b[i[n], n % 7] *= x[n]
+    return a, b
+
+
+def of_lanes(i, x):
+    """A scatter for each of several lanes, with places of its own, or those of all."""
+    xs = np.stack([x, x * 2, x[::-1]])
+    mine = tj.vmap(added)(np.stack([i, i[::-1], np.roll(i, 5)]), xs)
+    return mine, tj.vmap(chosen, (None, 0))(i, xs)
+
+
+def of_lanes_of_rows(i, x):
+    return tj.vmap(tj.vmap(rows, (0, None)), (None, 0))(np.stack([i, i[::-1]]), np.stack([x, x * 2]))
+
+
+def of_gradients(i, x):
+    return tj.vmap(tj.grad(lambda t: np.sum(np.tanh(t[i]) ** 2)))(np.ones((3, M)) + x[:3, None])
+
+
+def in_turn(i, x):
+    """The same places again and again."""
+    z = np.zeros(M)
+    for t in range(20):
+        for n in range(2, N):
+            z[i[n]] = z[i[n]] * 0.5 + x[n] * t
+    return z
+
+
+ALL = [(of_several, N), (of_several_by_two, N), (of_lanes, 3 * N), (of_lanes_of_rows, 4 * N)]
+ALL += [(of_gradients, 3 * N), (in_turn, 20 * (N - 2))]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(("f", "count"), ALL)
+def test_several_arrays_and_lanes_are_sorted_once(f: Any, count: int) -> None:
+    with tj.config.override(cuda="sanitize"):
+        there = tj.jit(f, device="cuda")
+        got = tj.tree.leaves(tj.device_get(there(INDEX, X)))
+        plan = there.lower(INDEX, X).compile().as_text("plan")
+    assert plan.count(f"library: argsort of {count}, int64") == 1 + (f is of_lanes)
+    for g, w in zip(got, tj.tree.leaves(tj.jit(f)(INDEX, X)), strict=True):
+        np.testing.assert_array_equal(g, w, strict=True)
+
+
+def test_what_is_sorted_is_about_as_much_as_there_is() -> None:
+    """Loops of many more iterations than arrays have elements need no more memory for that."""
+
+    def again(i, x):
+        z = np.zeros(M)
+        for t in range(50):
+            for n in range(N):
+                z[i[n]] = z[i[n]] * 0.5 + x[n] * t
+        return z
+
+    with tj.config.override(cuda="emulate"):
+        there = tj.jit(again, device="cuda")
+        assert "argsort" in there.lower(WORDS, X).compile().as_text("plan")
+        small = scatter._SMALL
+        try:
+            scatter._SMALL = 1000
+            other = tj.jit(lambda i, x: again(i, x), device="cuda")
+            assert f"argsort of {50 * N}" not in other.lower(WORDS, X).compile().as_text("plan")
+            np.testing.assert_array_equal(tj.device_get(other(WORDS, X)), tj.jit(again)(WORDS, X))
+        finally:
+            scatter._SMALL = small
+
+
 @pytest.mark.parametrize(
     ("f", "places"), [(shifted, WORDS + 7), (dropped, WORDS * 3 - 50), (dropped, WORDS * 0 - 50)]
 )

@@ -9,11 +9,17 @@
 All threads read all indices, in the order of the program, and each does the iterations whose place is its own. So the
 order at each place is the CPU's, whatever the operation is, and two threads never touch the same element. Where an
 iteration is a loop over the elements of a row, there is a thread for each of them as well. Long loops are sorted by
-their places instead (`segments`).
+their places instead (`segments`). Loops of such loops (what `vmap` makes of a scatter) are one loop first, whose places
+are pairs.
+
+    for b in range(16):                         for m in range(16 * 20000):
+        for n in range(20000):                      b, n = m // 20000, m % 20000
+            z[b, i[b, n]] += x[b, n]    ->          z[b, i[b, n]] += x[b, n]
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, Maker, is_set_first
@@ -25,6 +31,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     BOOL,
     I64,
     Block,
+    Buffer,
     Comment,
     Const,
     For,
@@ -39,17 +46,22 @@ from tracejit.lowering.loops.uses import is_check, places
 #: Iterations from which threads share such a loop, and threads that do at most.
 LEAST, _MOST = 1024, 1 << 14
 _AHEAD = 8  # keys that are found at a time
+#: Iterations of two loops as one: so many times the elements of the largest array, or so many.
+_MORE, _SMALL = 4, 1 << 20
 
 
 def scattered(
     loop: Any, facts: Facts, memory: Memory, maker: Maker, segments: Segments, outermost: bool
 ) -> list[Any] | None:
     """What a loop becomes, None if it is no such loop. `outermost`: no loop is around it."""
-    if not isinstance(loop, For) or loop.independent or loop.vector or loop.private:
-        return None
-    if facts.span(loop) is None or facts.trips(loop) < LEAST or not _is_plain(loop, facts):
-        return None
-    place = place_of(loop, facts, memory, maker)
+    place = None
+    while isinstance(loop, For) and place is None:
+        if not _follows(loop) or facts.span(loop) is None:
+            return None
+        if facts.trips(loop) >= LEAST and _is_plain(loop, facts):
+            place = place_of(loop, facts, memory, maker)
+        if place is None:
+            loop = _as_one(loop, facts, maker)
     if place is None:
         return None
     finding, rest = split(loop, place.key)
@@ -60,6 +72,44 @@ def scattered(
     if segments.suits(loop, place, finding):
         return segments.of(loop, place, (finding, rest), outermost)
     return [_shared(loop, place, (finding, rest), facts, maker)]
+
+
+def _as_one(loop: For, facts: Facts, maker: Maker) -> For | None:
+    """A loop around a loop, whose iterations follow one another, as one loop over both; None if it is no such loop, or
+    if its iterations would be many more than there are elements, since what is sorted has to have room."""
+    *before, inner = [s for s in loop.body.stmts if not isinstance(s, Comment)] or [None]
+    if not isinstance(inner, For) or not _follows(inner) or loop.down or inner.down:
+        return None
+    (start, stop), span = facts.span(loop) or (0, 0), facts.span(inner)
+    stmts = walk([inner])
+    written = {s.buffer for s in stmts if isinstance(s, Store)}
+    fixed = all(
+        isinstance(s, Inst) and s.op not in ("get", "index") and s.attr not in written for s in before
+    )
+    if not fixed or span is None or span[0] >= span[1]:
+        return None
+    length = span[1] - span[0]
+    if (stop - start) * length > max(_MORE * max(_sizes(stmts), default=0), _SMALL):
+        return None
+    both, outer, turn = (maker.reg(I64) for _ in range(3))
+    head = [
+        Inst("sdiv", outer, (both, Const(length, I64))),
+        Inst("iadd", loop.var, (outer, Const(start, I64))),
+        Inst("srem", turn, (both, Const(length, I64))),
+        Inst("iadd", inner.var, (turn, Const(span[0], I64))),
+    ]
+    body = Block([*head, *before, *inner.body.stmts])
+    return For(both, Const(0, I64), Const((stop - start) * length, I64), body)
+
+
+def _follows(loop: For) -> bool:
+    """Whether the iterations of a loop follow one another."""
+    return not (loop.independent or loop.vector or loop.private)
+
+
+def _sizes(stmts: list[Any]) -> Iterator[int]:
+    """The elements of the arrays that statements read and write."""
+    return (b.size for s in stmts for b in places(s) if isinstance(b, Buffer) and type(b.size) is int)
 
 
 def _is_plain(loop: For, facts: Facts) -> bool:

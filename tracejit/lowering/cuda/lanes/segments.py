@@ -65,7 +65,7 @@ class Segments:
     def suits(self, loop: For, place: Place, finding: list[Any]) -> bool:
         """Whether sorting is worth while. All checks come first then: an exception would leave arrays of the caller's
         without what the iterations before it have written."""
-        seen = any(self.memory.overlap(place.target, b) for b in self.inputs)
+        seen = any(self.memory.overlap(t, b) for t in place.targets for b in self.inputs)
         checks = seen and any(map(is_check, finding))
         plain = all(isinstance(s, Inst) and s.op != "get" for s in finding) and place.key.dtype == I64
         return plain and not checks and self.facts.trips(loop) >= LEAST and place.rows >= PLACES
@@ -229,7 +229,7 @@ class Segments:
                 used.append(s)
         early, late, waiting = used[::-1], list[Any](), set[Any]()
         for s in rest:
-            reads_target = isinstance(s, Inst) and s.op == "load" and s.attr is place.target
+            reads_target = isinstance(s, Inst) and s.op == "load" and s.attr in place.targets
             if isinstance(s, Inst) and s.op != "get" and not reads_target and waiting.isdisjoint(operands(s)):
                 early.append(s)
             else:
