@@ -48,6 +48,25 @@ def writes(x):
     return (x * x).sum()
 
 
+@tj.custom_vjp
+def pulled(x):
+    return np.sin(x)
+
+
+pulled.defvjp(lambda x: (np.sin(x), x), lambda r, g: (g * np.cos(r) * 2 + g**2 @ np.sin(r),))
+
+
+@tj.custom_jvp
+def pushed(x):
+    return np.sin(x)
+
+
+@pushed.defjvp
+def _(primals, tangents):
+    slope = np.cos(primals[0])
+    return np.sin(primals[0]), np.where(slope > tangents[0], tangents[0] * slope, slope @ tangents[0])
+
+
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "operations": (lambda x, w: (lax.add(x, x), lax.sin(x), lax.sort(w), lax.dot(x, w)), (X, W)),
     "operands of the host": (lambda w: lax.mul(lax.add(w, W), np.float64(2)), (W,)),
@@ -75,6 +94,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "jit inside": (tj.grad(lambda x: tj.jit(lambda y: np.sin(y).sum())(x)), (W,)),
     "matrices": (tj.grad(lambda a: np.linalg.cholesky(a @ a.T + np.eye(5)).sum()), (X[:5],)),
     "libraries": (lambda x: (tj.nn.softmax(x), special.logsumexp(x, axis=1), special.erf(x)), (X,)),
+    "rules of users": (
+        lambda x: (tj.grad(lambda x: pulled(x).sum())(x), tj.jvp(pushed, (x,), (x,)), tj.grad(lambda x: pushed(x).sum())(x)),
+        (W,),
+    ),
     "one vector": (lambda x: ravel_pytree({"a": x, "b": x})[0], (X,)),
 }  # fmt: skip
 

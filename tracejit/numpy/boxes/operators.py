@@ -14,6 +14,7 @@ from tracejit.errors import (
     UnfollowedError,
     UnknownMemberError,
 )
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.numpy.boxes import extents, indexing, numbers, unsure
 from tracejit.numpy.boxes.conversions import class_name, class_of, known_value, no_attribute
 from tracejit.numpy.boxes.layouts import as_numpys
@@ -35,7 +36,7 @@ def _takes(x: Box, y: Any) -> bool:
     """Whether an operator of `x` knows `y`: numbers and arrays, and lists, which Python's numbers don't know."""
     if isinstance(y, LISTS):
         return x.aval.shape != () or not x.weak
-    return isinstance(y, _OPERANDS)
+    return isinstance(y, _OPERANDS) or is_elsewhere(y)
 
 
 def _foreign(x: Box, y: Any) -> Any:
@@ -246,7 +247,7 @@ def _ipow(x: Box, y: Any) -> Any:
 
 @member("__matmul__")
 def _matmul(x: Box, y: Any) -> Any:
-    return NUMPY_TO_TRACEJIT[np.matmul](x, y) if isinstance(y, _OPERANDS) else _foreign(x, y)
+    return NUMPY_TO_TRACEJIT[np.matmul](x, y) if isinstance(y, _OPERANDS) or is_elsewhere(y) else _foreign(x, y)
 
 
 @member("__rmatmul__")
