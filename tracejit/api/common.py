@@ -16,14 +16,11 @@ from tracejit.control.regions.staging import is_weak, raw_leaves
 from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
-from tracejit.ir.values import Value
 from tracejit.lazily import LazyModule
-from tracejit.ops.building import helpers
 from tracejit.tracing import Box, box, wrap
 
 #: Imports Numba, when Numba has asked.
 _numba_types: Any = LazyModule("tracejit.api.foreign.numba_types")
-_eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 
 
 def name_of(f: Any) -> str:
@@ -132,14 +129,6 @@ def fresh(raw: Any, held: Container[int] = ()) -> Any:
     ):
         raw = raw.copy()
     return plain(raw)
-
-
-def beside(x: Any, derivative: Any) -> Any:
-    """A derivative, given as a raw value or a Zero, on the device that `x` is on, if it is on one."""
-    if not is_elsewhere(x) or is_elsewhere(derivative):
-        return derivative
-    made = helpers.instantiate(derivative)
-    return made if isinstance(made, Value) or made.dtype == dtypes.float0 else _eager.beside(x, made)
 
 
 def check_input(

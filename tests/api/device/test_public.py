@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,6 +54,15 @@ def test_results_are_arrays_of_the_device() -> None:
 def test_arrays_without_dimensions_are_the_devices_too() -> None:
     out = tj.jit(lambda x: (np.array(x.sum()), x), device="cuda")(X)
     assert out[0].shape == () and float(out[0]) == pytest.approx(X.sum())
+
+
+def test_arrays_are_copied_with_what_holds_them() -> None:
+    two_devices()
+    held = {"w": tj.device_put(np.arange(3.0), "cuda:1")}
+    copied = copy.deepcopy(held)
+    held["w"] += 1
+    assert number_of(copied["w"]) == number_of(held["w"]) == 1
+    assert tj.device_get(copied)["w"].tolist() == [0, 1, 2]
 
 
 def test_calls_run_where_their_arrays_are() -> None:

@@ -47,6 +47,33 @@ def test_any_order_of_calls(put: Any) -> None:
                 assert np.asarray(got).dtype == np.asarray(want).dtype
 
 
+def drawing(x: Any) -> Any:
+    """What the host runs."""
+    return x + np.random.default_rng(0).normal(size=x.shape)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i4", ">u2", ">c16"])
+@pytest.mark.parametrize("f", [lambda x: x * 2 + 1, drawing])
+def test_arrays_in_another_order_of_bytes(f: Any, dtype: str) -> None:
+    """They are arguments, are written, are read by name, and are operands."""
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    g = tj.jit(f, device="cuda")
+    for a in (x, x[:, ::-1], x[:0], x.copy()):
+        np.testing.assert_array_equal(tj.device_get(g(a)), f(a))
+
+    def written(a):
+        a *= 2
+        return a.sum()
+
+    ours, numpys = x.copy(), x.copy()
+    assert tj.jit(written, device="cuda")(ours).item() == written(numpys)
+    np.testing.assert_array_equal(ours, numpys, strict=True)
+    np.testing.assert_array_equal(tj.device_get(tj.jit(lambda y: x + y, device="cuda")(1)), x + 1)
+    put = there(x)
+    assert put.dtype.isnative and tj.device_get(put).tolist() == x.tolist()
+    np.testing.assert_array_equal(tj.device_get(tj.lax.add(put, x.astype(put.dtype))), x + x)
+
+
 def test_calls_go_straight_to_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     f = tj.jit(lambda x, y: {"a": x @ y, "b": (y,)}, device="cuda")
     x, y = there(X), there(X.T.copy())

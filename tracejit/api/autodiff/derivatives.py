@@ -15,7 +15,6 @@ from tracejit.api.autodiff.pullbacks import Pullback, detached
 from tracejit.api.common import (
     FlatFunction,
     argument_names,
-    beside,
     check_input,
     check_output,
     flatten_args,
@@ -28,6 +27,7 @@ from tracejit.api.common import (
 from tracejit.api.jit.jitted import jit
 from tracejit.api.running import run_user
 from tracejit.api.tracebacks import door
+from tracejit.control.custom.zeros import beside
 from tracejit.control.regions.staging import convert
 from tracejit.control.transformed import transformed
 from tracejit.errors import (

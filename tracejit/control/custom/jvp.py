@@ -19,7 +19,7 @@ from tracejit.control.custom.rules import (
     nondiff_positions,
     stage_call,
 )
-from tracejit.control.custom.zeros import SymbolicZero, zero_from_primal, zero_or
+from tracejit.control.custom.zeros import SymbolicZero, tangents_for, zero_from_primal
 from tracejit.control.regions.rules import region_avals, union_effects, zero_tangents
 from tracejit.control.regions.staging import call_untraced
 from tracejit.errors import ClosureDerivativeError, CustomRuleError, FunctionNeededError, MissingRuleError
@@ -147,7 +147,7 @@ class UserRule:
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         call = self.call
         ps = boxed(call.in_tree, primals, call.weak)
-        ts = boxed(call.in_tree, [zero_or(t, self.symbolic) for t in tangents])
+        ts = boxed(call.in_tree, tangents_for(primals, tangents, self.symbolic))
         result = call_user(self.jvp, *call.nondiff_args(), ps, ts)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise CustomRuleError(rule=f"the jvp rule of {call.name}", problem="it did not return a pair")

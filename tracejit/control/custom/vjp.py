@@ -19,7 +19,7 @@ from tracejit.control.custom.rules import (
     stage_call,
 )
 from tracejit.control.custom.vjp_ops import custom_vjp_op
-from tracejit.control.custom.zeros import CustomVJPPrimal, zero_or
+from tracejit.control.custom.zeros import CustomVJPPrimal, tangents_for
 from tracejit.control.regions.staging import call_untraced, flatten
 from tracejit.errors import CustomRuleError, FunctionNeededError, MissingRuleError
 from tracejit.ir.avals import Aval
@@ -141,7 +141,7 @@ class UserRules:
         call = self.call
         name = f"the bwd rule of {call.name}"
         res = boxed(info[0], residuals, info[1])
-        ct = boxed(self.out_tree, [zero_or(c, self.symbolic) for c in cts])
+        ct = boxed(self.out_tree, tangents_for(residuals, cts, self.symbolic))
         result = call_user(self.user_bwd, *call.nondiff_args(), res, ct)
         args = call.in_tree.children()
         if not isinstance(result, (tuple, list)) or len(result) != len(args):

@@ -1,17 +1,23 @@
-"""What rules with `symbolic_zeros=True` see of values that are not differentiated."""
+"""Tangents and cotangents as users' rules get them: what rules with `symbolic_zeros=True` see of values that are not
+differentiated, and where arrays are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tracejit import tree
+from tracejit import dtypes, tree
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.values import Zero
+from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.ir.values import Value, Zero
+from tracejit.lazily import LazyModule
 from tracejit.ops.building import helpers
 from tracejit.records import record
 from tracejit.tracing import to_raw, wrap
+
+_eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 
 
 class SymbolicZero:
@@ -67,3 +73,18 @@ def zero_or(t: Any, symbolic: bool) -> Any:
     if type(t) is not Zero:
         return t
     return SymbolicZero(t.aval) if symbolic else helpers.instantiate(t)
+
+
+def tangents_for(values: Sequence[Any], ts: Sequence[Any], symbolic: bool) -> list[Any]:
+    """Raw tangents or cotangents for a user's rule, on the device that raw `values` which it gets are on: what NumPy
+    makes of one would not go with the others."""
+    there = next(filter(is_elsewhere, values), None)
+    return [zero_or(t if symbolic and type(t) is Zero else beside(there, t), symbolic) for t in ts]
+
+
+def beside(x: Any, derivative: Any) -> Any:
+    """A derivative, given as a raw value or a Zero, on the device that `x` is on, if it is on one."""
+    if not is_elsewhere(x) or is_elsewhere(derivative):
+        return derivative
+    made = helpers.instantiate(derivative)
+    return made if isinstance(made, Value) or made.dtype == dtypes.float0 else _eager.beside(x, made)

@@ -165,7 +165,7 @@ class CompiledOnDevice(Compiled):
 
     def _on_host(self, host: Compiled, given: Sequence[Any]) -> tuple[Any, ...]:
         arrays = [x.get() if self.device.is_array(x) else operand(x) for x in given]
-        arrays = [np.ascontiguousarray(a).reshape(a.shape) for a in arrays]
+        arrays = [np.ascontiguousarray(operand(a)).reshape(a.shape) for a in arrays]
         outs: list[Any] = [self.device.array(np.asarray(o)) for o in host(*arrays)]
         for out, n in self._aliases.items():
             _copy_back(given[n], arrays[n])

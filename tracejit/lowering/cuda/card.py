@@ -114,11 +114,13 @@ class Card:
         return self._allocated(size, lambda: cupy.ndarray(tuple(shape), dtype))
 
     def array(self, host: np.ndarray) -> Any:
-        """A copy of an array of the host, or of one of the device."""
+        """A copy of an array of the host, or of one of the device. Its bytes are in the device's order."""
         if self.is_array(host):
             out = self.empty(host.shape, host.dtype)
             out[...] = host
             return out
+        if not host.dtype.isnative:
+            host = host.astype(host.dtype.newbyteorder("="))
         if not host.nbytes:
             return self.empty(host.shape, host.dtype)
         return self._allocated(host.nbytes, lambda: cupy.array(host, order="C"))

@@ -89,6 +89,9 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         """A copy on the device, in C order."""
         return self.device.array(self._view)
 
+    def __deepcopy__(self, memo: Any) -> Array:
+        return self.copy()
+
     def set(self, host: np.ndarray) -> None:
         """Copy an array of the host into this one."""
         self._view[...] = host
@@ -248,8 +251,8 @@ class Emulated:
         return Array(memory, np.ndarray(tuple(shape), dtype, memory.bytes.data))
 
     def array(self, host: np.ndarray) -> Array:
-        """A copy of an array of the host, or of one of the device."""
-        out = self.empty(host.shape, host.dtype)
+        """A copy of an array of the host, or of one of the device. Its bytes are in the device's order."""
+        out = self.empty(host.shape, host.dtype.newbyteorder("="))
         out._view[...] = _inside(host)
         return out
 
