@@ -102,6 +102,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         f"cond {p}": (lambda a, p=p: la.cond(a, p), (B,))
         for p in (None, 1, -1, 2, -2, np.inf, -np.inf, "fro")
     },
+    "cond tall": (lambda a: la.cond(a, 2), (normal(5, 3),)),
     "cond singular": (lambda a: la.cond(a, 1), (np.zeros((2, 2)),)),
     "matrix_power": (lambda a: la.matrix_power(a, 5), (B,)),
     "matrix_power negative": (lambda a: la.matrix_power(a, -3), (S,)),

@@ -60,6 +60,13 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "solve pos": (lambda a, b: sl.solve(a, b, assume_a="pos"), (HC, b)),
     "solve pos lower": (lambda a, b: sl.solve(a, b, assume_a="pos", lower=True), (S, Bm)),
     "solve sym": (lambda a, b: sl.solve(a, b, assume_a="sym"), (A + A.T, b)),
+    **{
+        f"solve sym of one half {low}": (
+            lambda a, b, low=low: sl.solve(a, b, assume_a="sym", lower=low),
+            (A, b),
+        )
+        for low in (False, True)
+    },
     "solve her": (lambda a, b: sl.solve(a, b, assume_a="her", lower=True), (HC, b)),
     "solve upper": (lambda a, b: sl.solve(a, b, assume_a="upper triangular"), (np.triu(A), b)),
     **{

@@ -88,6 +88,17 @@ def test_probabilities_have_the_density_as_derivative(name: str) -> None:
     assert second(0.0) == pytest.approx(-0.5)
 
 
+def test_tails_of_students_distribution_are_as_exact_as_its_middle() -> None:
+    x = np.array([-12.0, -9.0, -5.0, 5.0, 9.0, 12.0])
+    for df in (4.0, 50.0, 400.0, 1e5, 1e10):
+        for f in (theirs.t.sf, theirs.t.cdf):
+            np.testing.assert_allclose(tj.jit(f)(x, df), f(x, df), rtol=1e-10, atol=0)
+        got = tj.jit(tj.grad(lambda x, df=df: theirs.t.cdf(x, df).sum()))(x)
+        np.testing.assert_allclose(got, theirs.t.pdf(x, df), rtol=1e-9, atol=0)
+        got = tj.jit(theirs.t.logpdf)(x, df)
+        np.testing.assert_allclose(got, theirs.t.logpdf(x, df), rtol=1e-9, atol=0)
+
+
 @pytest.mark.parametrize(("name", "x"), [("expon", 50.0), ("gamma", 60.0), ("chi2", 90.0), ("laplace", 50.0)])
 def test_logarithms_of_probabilities_near_one(name: str, x: float) -> None:
     d, shapes = getattr(theirs, name), SHAPES.get(name, ())

@@ -154,19 +154,7 @@ gumbel_r = Distribution(
 
 
 def _t_log_density(z: Any, df: Any) -> Any:
-    constant = sp.gammaln((df + 1) / 2) - sp.gammaln(df / 2) - 0.5 * tnp.log(df * math.pi)
-    return constant - (df + 1) / 2 * tnp.log1p(tnp.square(z) / df)
-
-
-def _t_tail(z: Any, df: Any) -> Any:
-    """The probability beyond z: half an incomplete beta function of df/(df + z**2), which has a corner at 0;
-    near 0 the integral of the density (DLMF 8.17.8), which is smooth."""
-    s = tnp.square(z)
-    near = s < df / 4
-    half = 0.5 * sp.betainc(df / 2, 0.5, df / (df + tnp.where(near, df, s)))
-    body = sp.hyp2f1(0.5, 1 - df / 2, 1.5, tnp.where(near, s / (df + s), 0.0)) / sp.beta(df / 2, 0.5)
-    inner = 0.5 - z / tnp.sqrt(df + tnp.where(near, s, 1.0)) * body
-    return tnp.where(near, inner, tnp.where(z < 0, 1 - half, half))
+    return -(df + 1) / 2 * tnp.log1p(tnp.square(z) / df) - sp.betaln(df / 2, 0.5) - 0.5 * tnp.log(df)
 
 
 t = Distribution(
@@ -174,8 +162,8 @@ t = Distribution(
     1,
     _REAL,
     logpdf=_t_log_density,
-    cdf=lambda z, df: _t_tail(-z, df),
-    sf=_t_tail,
+    cdf=lambda z, df: sp.stdtr(df, z),
+    sf=lambda z, df: sp.stdtr(df, -z),
     ppf=lambda q, df: sp.stdtrit(df, q),
     isf=lambda q, df: -sp.stdtrit(df, q),
 )

@@ -151,5 +151,7 @@ def test_what_scipy_warns_of_or_refuses() -> None:
         tj.jit(lambda x: si.UnivariateSpline(x, Y, s=1.0)(P))(X[::-1].copy())
     with pytest.raises(ValueError, match="k should be"):
         tj.jit(lambda y: si.UnivariateSpline(X, y, k=6, s=1.0)(P))(Y)
+    with pytest.raises(ValueError, match="s should be"):
+        tj.jit(lambda y: si.UnivariateSpline(X, y, s=-1.0)(P))(Y)
     with pytest.raises(ValueError, match="length must be at least 5"):
         tj.jit(lambda y: si.make_smoothing_spline(X[:4], y)(P))(Y[:4])

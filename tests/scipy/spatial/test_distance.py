@@ -59,6 +59,7 @@ def test_kernels_of_distances() -> None:
         (lambda a: squareform(a), "square"),
         (lambda a: squareform(a[0, :2]), "length"),
         (lambda a: squareform(a[0], "tovector"), "force"),
+        (lambda a: squareform(cdist(a, a), "tomatrix"), "force"),
     ],
 )
 def test_bad_arguments(f: Any, words: str) -> None:

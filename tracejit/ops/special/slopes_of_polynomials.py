@@ -103,7 +103,7 @@ def _f_density(n: Term, m: Term, x: Term) -> Term:
 
 def _t_density(v: Term, t: Term) -> Term:
     power = log1p(t * t / v) * ((v + 1) * -0.5)
-    return exp(lgamma((v + 1) / 2) - lgamma(v / 2) + power) / sqrt(v * math.pi)
+    return exp(power - betaln(v / 2, v * 0 + 0.5)) / sqrt(v * 1)
 
 
 def _chi2_density(v: Term, x: Term) -> Term:

@@ -21,6 +21,7 @@ def smooth(x: Any, y: Any = 2.0) -> Any:
 
 
 def branching(x: Any) -> Any:
+    """Twice what is positive, the opposite of the rest."""
     return x * 2 if x > 0 else -x
 
 
@@ -96,6 +97,16 @@ def test_formulas_run_at_once() -> None:
     tj.make_jaxpr(lambda x: np.vectorize(seen)(x))(A)
     assert calls == [()]
     check_grads(lambda x: np.vectorize(smooth)(x, x), (A,), order=2)
+
+
+def test_a_vectorized_function_is_called_as_its_elements_function() -> None:
+    def told(x: Any) -> Any:
+        f, g = np.vectorize(branching), np.vectorize(smooth, doc="Something else.")
+        return f(x), f.__name__, f.__doc__, g.__name__, g.__doc__
+
+    (values, *names), (want, *wanted) = tj.jit(told)(V), told(V)
+    assert names == wanted == ["branching", branching.__doc__, "smooth", "Something else."]
+    np.testing.assert_array_equal(values, want)
 
 
 def test_python_branches_run_one_by_one_while_values_are_known() -> None:

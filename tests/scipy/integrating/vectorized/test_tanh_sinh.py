@@ -108,6 +108,8 @@ def test_what_is_left_to_scipy() -> None:
         (lambda k: si.tanhsinh(lambda x: k * x, 1, 0, log=True), SolverFailedError),
         (lambda k: si.tanhsinh(lambda x: k * x, 0, 1, rtol=-1), ValueError),
         (lambda k: si.tanhsinh(lambda x: np.ones(3) * k, 0, 1), ValueError),
+        (lambda k: si.tanhsinh(lambda x: k * x, 0, 1, maxlevel=2.5), ValueError),
+        (lambda k: si.tanhsinh(lambda x: k * x, 0, 1, minlevel=-1), ValueError),
     ):
         with pytest.raises(error):
             tj.jit(f)(0.7)

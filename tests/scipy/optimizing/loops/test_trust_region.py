@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import scipy.optimize as so
 
 import tracejit as tj
-from tracejit.scipy.optimizing.loops.trust_region import decomposed
+from tracejit.scipy.optimizing.loops.trust_region import LOSSES, decomposed
 
 T = np.linspace(0, 3, 30)
 SEEN = 2 * np.exp(-0.7 * T) + 0.02 * np.sin(30 * T) + 0.5
@@ -47,6 +48,25 @@ def test_results_are_those_of_scipy(options: Any) -> None:
             assert got[key] == value, key
         else:
             np.testing.assert_allclose(got[key], value, rtol=1e-6, atol=1e-9, err_msg=key)
+
+
+#: As SciPy's documentation of `least_squares` has them.
+FORMULAS = {
+    "soft_l1": lambda z: 2 * ((1 + z) ** 0.5 - 1),
+    "huber": lambda z: z if z <= 1 else 2 * z**0.5 - 1,
+    "cauchy": math.log1p,
+    "arctan": math.atan,
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_losses_and_their_two_derivatives(name: str) -> None:
+    loss = LOSSES[name]
+    z, h = np.array([0.2, 0.7, 0.95, 1.05, 1.6, 9.0]), 1e-5
+    np.testing.assert_allclose(loss.value(z), [FORMULAS[name](v) for v in z], rtol=1e-14)
+    for f, slope in ((loss.value, loss.first), (loss.first, loss.second)):
+        np.testing.assert_allclose(slope(z), (f(z + h) - f(z - h)) / (2 * h), rtol=1e-7, atol=1e-9)
+    assert set(LOSSES) == {"linear", *FORMULAS}
 
 
 def test_steps_that_fail_and_matrices_without_full_rank() -> None:
