@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend import active
 from tracejit.frontend.checks import is_plain, unchanged
 from tracejit.frontend.journal import Change
+from tracejit.frontend.paths import Members as NamesOf
 from tracejit.frontend.paths import root
-from tracejit.frontend.shadows.behind import MISSING, class_node, find
+from tracejit.frontend.shadows.behind import MISSING, class_node, find, making, no_attribute
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -77,13 +79,38 @@ def read(session: Run, owner: type, name: str, raw: Any) -> Any:
 def write(session: Run, cls: type, name: str, value: Any) -> None:
     """Assign an attribute of a class in this run.
 
-    Raises CapturedWriteError: Python would look at it in another way, as at a method, or it is a new name."""
+    Raises CapturedWriteError: Python would look at it in another way, as at a method."""
     owner, raw = find(cls.__mro__, name)
     old = raw if owner is None or (now := written(session, cls, name)) is MISSING else now
     bound = isinstance(value, types.MethodType) or hasattr(type(value), "__get__")
-    if not session.capture.journaled or raw is MISSING or bound or hasattr(type(old), "__get__"):
+    if not session.capture.journaled or bound or hasattr(type(old), "__get__"):
         raise CapturedWriteError(what=f"class attribute `{cls.__name__}.{name}`")
+    if raw is MISSING:
+        for base in cls.__mro__[:-1]:
+            session.check(NamesOf(base), "absent", name)
+        stand_in = making.stand_in(cls)
+        if stand_in is None:
+            raise CapturedWriteError(what=f"class attribute `{cls.__name__}.{name}`")
+        type.__setattr__(stand_in, name, _New(cls, name))
     of(session, cls).writes[name] = value
+
+
+class _New:
+    """What a stand-in of `cls` has by a name that the class itself has not: objects that traced code makes are asked
+    for it as Python asks, and have it in runs that have assigned it."""
+
+    def __init__(self, cls: type, name: str) -> None:
+        self.cls, self.name = cls, name
+
+    def __get__(self, obj: Any, owner: Any = None) -> Any:
+        session = active.session()
+        if session is not None:
+            found = written(session, vars(owner).get("_tj_class", owner), self.name)
+            if found is not MISSING:
+                return found
+        if obj is not None:
+            raise no_attribute(obj, self.name)
+        raise AttributeError(f"type object {owner.__name__!r} has no attribute {self.name!r}")
 
 
 def keep(session: Run, member: Any) -> None:

@@ -108,6 +108,7 @@ class Run(Memory):
         self.no_variants = False  # whether code would not see that
         self.streams = sys.stdout, sys.stderr  # as the run finds them
         self.print_options = np.get_printoptions() if capture.guarded else None
+        self.sets_text = False  # whether the run sets how arrays are written
         #: What the run has set of NumPy's settings, by what asks for it; how deep it is in `with np.errstate(...)`.
         self.settings: dict[Any, Any] = {}
         self.in_settings = 0

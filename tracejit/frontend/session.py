@@ -23,6 +23,7 @@ from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_module
 from tracejit.frontend.outside import iterators
+from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.chosen import Choices
@@ -69,7 +70,7 @@ class Session(Run):
             with ending.only_once(self):
                 return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
-        with active.use(self), our_errors(), self.generators, kept_back(self):
+        with active.use(self), our_errors(), self.generators, kept_back(self), put_back(self):
             if self.guarded:
                 self.generators.enter_shared()
             args = [watch.argument(self, x) for x in args]

@@ -154,7 +154,8 @@ def implements(
                 return as_numpys(np_function, args, kwargs, result, ordered)
             judge_output(np_function, result, out)
             broadcasts = isinstance(np_function, np.ufunc) or np_function is np.clip
-            stored = store(out, result, fn.__name__, fits=not broadcasts)
+            rule = "unsafe" if np_function in _COPIED and dtype_of(result).kind != "c" else "same_kind"
+            stored = store(out, result, fn.__name__, rule, fits=not broadcasts)
             return result if np_function is np.dot and not shape_of(result) else stored  # as NumPy's
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
@@ -182,12 +183,16 @@ def _asks_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return any(type(a) is str and a in "FfAa" for a in args)
 
 
+#: They write into a copy of `out` in the result's dtype, which is then copied back.
+_COPIED = (np.take, np.compress)
+
+
 def judge_output(np_function: Any, result: Any, out: Any) -> None:
     """Raises where a function of NumPy's asks more of the dtype of `out` than the others do."""
     if type(out) is not Box or dtype_of(result) == out.aval.dtype:
         return
     source, target = dtype_of(result), out.aval.dtype
-    if np_function in (np.take, np.compress):  # they write into a copy of `out` in the result's dtype first
+    if np_function in _COPIED:
         check_output(np_function.__name__, target, source, "safe")
     elif np_function is np.einsum:
         check_output("einsum", source, target, "safe")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
+from tracejit.control.generators.states import OWN, RESTORE, save
 from tracejit.errors import RandomStateError
 from tracejit.interpreters.generators import Handle, copy_of, generator_at
 from tracejit.ir.avals import Aval
@@ -111,7 +112,7 @@ class Draw:
         """What the method gives for these values of the operands."""
         bound = self.bind(values)
         with untraced():
-            out = getattr(generator, self.method)(*bound.args, **bound.kwargs)
+            out = _method(generator, self.method)(*bound.args, **bound.kwargs)
             return out if self.returns is None else bound.arguments[self.returns]
 
     def __call__(self, handle: Any, operands: Sequence[Any], result: Result) -> np.ndarray:
@@ -122,7 +123,7 @@ class Draw:
             out = self.call(generator, [_as(k, x) for k, x in zip(self.kinds, operands, strict=True)])
         else:
             args, kwargs = vars(self).get("_usual") or self._remember()
-            out = getattr(generator, self.method)(*args, **kwargs)
+            out = _method(generator, self.method)(*args, **kwargs)
         if result.kind == PYTHON and _DTYPES.get(type(out)) is result.aval.dtype:
             return out  # in a hurry: a native loop may come here often
         if result_of(out) != result:
@@ -149,6 +150,8 @@ class Draw:
         return found
 
     def _sample(self, name: str, aval: Aval) -> np.ndarray:
+        if self.method == RESTORE:
+            return save(_another(self.handle))
         usual = _USUAL.get(name, 1)
         if name in ("low", "high", "a", "b"):
             usual = self._bound(name, usual)
@@ -166,6 +169,10 @@ class Draw:
         if not isinstance(other, (int, float)):
             return usual
         return other - 1 if name in ("low", "a") else other + 1
+
+
+def _method(generator: Any, name: str) -> Any:
+    return functools.partial(OWN[name], generator) if name in OWN else getattr(generator, name)
 
 
 def _filled(a: Argument, given: Iterator[Any]) -> Any:
@@ -203,7 +210,7 @@ def result_of(out: Any) -> Result | None:
 @functools.cache
 def signature_of(generator: type, method: str) -> inspect.Signature:
     """The signature of a method as its objects have it."""
-    whole = inspect.signature(getattr(generator, method))
+    whole = inspect.signature(OWN[method] if method in OWN else getattr(generator, method))
     return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 

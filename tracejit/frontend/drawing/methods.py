@@ -16,7 +16,7 @@ from tracejit import numpy as tnp
 from tracejit import ops, tree
 from tracejit.control.generators.draws import PYTHON, SCALAR, Spawned
 from tracejit.control.generators.ops import make_op
-from tracejit.frontend.drawing import picking, sources
+from tracejit.frontend.drawing import picking, sources, states
 from tracejit.frontend.drawing.arguments import bound, drawn, is_known, limits, type_of
 from tracejit.frontend.drawing.sources import Source
 from tracejit.numpy.boxes.extents import known
@@ -26,12 +26,7 @@ from tracejit.tracing import Box, bind, box, new_array, to_raw
 Method = Callable[..., Any]
 
 #: Methods that change or show more than the numbers to come.
-_OTHERS = frozenset(
-    (
-        *("bytes", "randbytes", "bit_generator", "get_state", "set_state", "getstate", "setstate"),
-        *("random_integers", "VERSION"),
-    )
-)
+_OTHERS = frozenset((*("bytes", "randbytes", "random_integers", "VERSION"),))
 _F64 = np.dtype(np.float64)
 _TOO_WIDE = "high - low range exceeds valid bounds"
 
@@ -49,6 +44,8 @@ class Call:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         source, name = self._source, self.__name__
+        if name in _OTHERS:
+            raise source.refuse(name, "it shows or changes more than the numbers to come")
         if name in _VARIADIC:
             given = {str(n): x for n, x in enumerate(args)}
         else:
@@ -102,7 +99,9 @@ def _value(x: Any) -> Any:
 def find(source: Source, name: str) -> Any:
     """The attribute `name` of what stands for a generator."""
     cls = source.classes.generator
-    if name[:1] == "_" or name in _OTHERS or not hasattr(cls, name):
+    if name == "bit_generator" and cls is np.random.Generator:
+        return states.bits_of(source)
+    if name[:1] == "_" or name == "VERSION" or not hasattr(cls, name):
         if not hasattr(cls, name) and name[:1] != "_":
             raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")
         raise source.refuse(name, "it shows or changes more than the numbers to come")
@@ -296,4 +295,5 @@ _SPECIAL: dict[tuple[str, str], Method] = {
     ("Random", "normalvariate"): _traced_only("normalvariate", _python_normal),
     ("Random", "randint"): _randint,
     **picking.METHODS,
+    **states.METHODS,
 }

@@ -62,6 +62,7 @@ class Source:
         self.raw: Any = None
         self.known: Any = None
         self.home: StageTrace | None = None
+        self.bits: Any = None  # what stands for its bit generator, once it was asked for
 
     def handle(self) -> Any:
         """The raw handle, to be drawn from here. Raises RandomLanesError inside of a vmap."""

@@ -36,6 +36,8 @@ _OF_OTHERS = (
 _FIXED = ("cpu_count", "system")
 _KNOWN = (str, bytes, int, float, complex, bool, type(None), type(...), np.generic, np.dtype)
 _KNOWN += (type(np.sum), np.ufunc)
+#: What sets one setting, and leaves the others.
+_SETS = ("seterr", "setbufsize", "set_printoptions")
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
@@ -114,7 +116,7 @@ def call_of(session: Run, function: Any, args: tuple[Any, ...] = (), kwargs: Any
 
 def _matters(e: Eqn) -> bool:
     """Whether an operation does something that can be asked for; what sets one setting leaves the others."""
-    return bool(e.effects) and getattr(e.params.get("callback"), "name", None) not in ("seterr", "setbufsize")
+    return bool(e.effects) and getattr(e.params.get("callback"), "name", None) not in _SETS
 
 
 def known(x: Any) -> Any:

@@ -1,11 +1,15 @@
-"""NumPy's settings that a function sets: `np.seterr(divide="ignore")`, `np.setbufsize(16384)`.
+"""NumPy's settings that a function sets: `np.seterr(divide="ignore")`, `np.setbufsize(16384)`,
+`np.set_printoptions(precision=3)`.
 
-The program sets them at the same place in its order, as it prints. Nothing is set while it is traced; what the function
-asks for then is told from what it has set before.
+The program sets them at the same place in its order, as it prints. Nothing is set while it is traced, but how arrays
+are written, until the trace ends: text that is made then knows by which options. What the function asks for is told
+from what it has set before.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +23,11 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 #: What sets, and what asks for what was set.
-_ASKED_BY = {id(np.seterr): np.geterr, id(np.setbufsize): np.getbufsize}
+_ASKED_BY = {
+    id(np.seterr): np.geterr,
+    id(np.setbufsize): np.getbufsize,
+    id(np.set_printoptions): np.get_printoptions,
+}
 _TOLD = (None, "ignore", "warn")
 
 
@@ -51,20 +59,47 @@ class Setting(Asking):
             session.refuse(path, own, "compiled code does not look for floating-point errors")
         session.settings[asks] = after
         enter(own.__name__, _Sets(own, args, tuple(kwargs.items())), [])
+        if asks is np.get_printoptions:
+            _refuse_unwritten(session, own, after)
+            np.set_printoptions(**after)
+            return None
         return dict(before) if type(before) is dict else before
+
+
+def _refuse_unwritten(session: Run, own: Any, after: dict[str, Any]) -> None:
+    """Raises UnfollowedError for options that text of the program can't have, and where there is text already, which
+    does not know by which options it is to be written."""
+    if after.get("formatter") is not None or after.get("override_repr") is not None:
+        session.refuse(path_of(own), own, "a function of the user's writes arrays then")
+    if session.has_texts and not session.sets_text:
+        session.refuse(path_of(own), own, "text was made before")
+    session.sets_text = True
+
+
+@contextlib.contextmanager
+def put_back(session: Run) -> Iterator[None]:
+    """In the end arrays are written as before the trace."""
+    try:
+        yield
+    finally:
+        if session.sets_text and session.print_options is not None:
+            np.set_printoptions(**session.print_options)
 
 
 def _after(own: Any, asks: Any, before: Any, args: Any, kwargs: Any) -> Any:
     """What is set after `own(*args, **kwargs)`, where `before` was: NumPy says it, and then everything is as it was."""
-    held, size = np.geterr(), np.getbufsize()
+    held, size, shown = np.geterr(), np.getbufsize(), np.get_printoptions()
     try:
-        if type(before) is dict:
+        if asks is np.geterr:
             np.seterr(**before)
+        elif asks is np.get_printoptions:
+            np.set_printoptions(**before)
         own(*args, **kwargs)
         return asks()
     finally:
         np.seterr(**held)
         np.setbufsize(size)
+        np.set_printoptions(**shown)
 
 
 def stand_in_for(value: Any) -> Asking | None:

@@ -145,6 +145,8 @@ class _TracedMeta(type):
     def __getattr__(cls, name: str) -> Any:
         session, real = active.session(), users_class(cls)
         if session is not None and real is not cls and name[:2] != "__":
+            if (changed := members.written(session, real, name)) is not behind.MISSING:
+                return changed
             behind.not_overridden(session, real, object, name)
         return getattr(real, name) if real is not cls else _missing(cls, name)
 

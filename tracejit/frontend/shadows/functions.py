@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 EMPTY: Any = object()
+_KEYWORDS = "__kwdefaults__"
 
 
 def wrap_function(session: Run, node: Node, fn: types.FunctionType) -> Any:
@@ -163,21 +164,29 @@ def _copy_attributes(
     session.attributes.append((node, copy, _looks(copy)))
 
 
-def _looks(fn: types.FunctionType) -> dict[str, Any]:
+def _looks(fn: types.FunctionType) -> dict[Any, Any]:
     """What traced code may have assigned of a function's copy."""
-    parts = {name: getattr(fn, name) for name in ("__code__", "__defaults__", "__kwdefaults__")}
-    keywords = {f"__kwdefaults__[{name!r}]": x for name, x in (fn.__kwdefaults__ or {}).items()}
+    parts = {name: getattr(fn, name) for name in ("__code__", "__defaults__", _KEYWORDS)}
+    keywords = {(_KEYWORDS, name): x for name, x in (fn.__kwdefaults__ or {}).items()}
     return {**vars(fn), **parts, **keywords}
 
 
 def attribute_changes(session: Run) -> Iterator[tuple[Change, bool]]:
-    """The attributes of functions that the run has assigned, and whether each may be: not defaults and code."""
+    """The attributes of functions that the run has assigned, and whether each may be: not code, and defaults only
+    where the run went straight on, of functions that are guarded with them."""
     for node, copy, before in session.attributes:
         now = _looks(copy)
+        straight = session.untouched.straight and not session.has_variants and not node.given
+        replaced = now[_KEYWORDS] is not before[_KEYWORDS]
         for name in {**before, **now}:
             same = name in before and name in now and unchanged(before[name], now[name])
-            if not same and (session.guarded or name[:2] != "__"):
-                yield Change(node.attr(name), now.get(name, GONE)), name[:2] != "__"
+            if same or (type(name) is tuple and (replaced or not session.guarded)):
+                continue
+            special = not isinstance(name, str) or name[:2] == "__"
+            if session.guarded or not special:
+                here = node.attr(name) if isinstance(name, str) else node.attr(_KEYWORDS).item(name[1])
+                free = not special or (straight and name != "__code__")
+                yield Change(here, now.get(name, GONE)), free
 
 
 def _cell_node(node: Node, n: int, fn: types.FunctionType) -> Node:
@@ -336,6 +345,9 @@ def wrap_partial(session: Run, node: Node, value: functools.partial[Any]) -> Any
     args = session.wrap(here.attr("args"), value.args)
     keywords = session.wrap(here.attr("keywords"), value.keywords)
     made = type(value)(fn, *args, **keywords)
-    kept = containers.Copy(node, made.keywords, containers.contents(made.keywords), free=False)
-    session.containers.append(kept)
+    if type(value) is functools.partial and session.guarded:
+        made.__setstate__((fn, args, keywords, {}))  # type: ignore[attr-defined] - with the very dict that is followed
+    else:
+        kept = containers.Copy(node, made.keywords, containers.contents(made.keywords), free=False)
+        session.containers.append(kept)
     return made

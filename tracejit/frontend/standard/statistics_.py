@@ -98,6 +98,8 @@ def _form(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             except TypeError:
                 return plain(function, (data, *args), kwargs)  # raises, and names the function
             found = None if "weights" in given.arguments else _data(data)
+            if found is not None and found.n < getattr(form, "least", 0):
+                return plain(function, ([0.0] * found.n, *args), kwargs)  # raises
             out = None if found is None else form(found, *given.args[1:])
             return _followed(function)(data, *args, **kwargs) if out is None else out
 
@@ -131,8 +133,6 @@ def _fmean(d: Data) -> Any:
 
 def _spread(ddof: int, rooted: bool) -> Callable[..., Any]:
     def form(d: Data, center: Any = None) -> Any:
-        if d.n < 1 + ddof:
-            return None
         if center is not None:
             return _given(d, center, ddof, rooted)
         if rooted:
@@ -145,6 +145,7 @@ def _spread(ddof: int, rooted: bool) -> Callable[..., Any]:
         sums = tnp.sum(d.x)
         return _ratio(d, d.n * tnp.sum(d.x * d.x) - sums * sums, d.n * (d.n - ddof))
 
+    form.least = 1 + ddof  # type: ignore[attr-defined] - of fewer numbers there is none
     return form
 
 

@@ -220,7 +220,8 @@ def text_of(recipe: Recipe, values: Sequence[Any]) -> Any:
     if not values:
         return recipe(iter(()))
     session = active.session()
-    if session is not None and session.print_options not in (None, np.get_printoptions()):
+    own = session is not None and session.print_options not in (None, np.get_printoptions())
+    if own or (session is not None and session.sets_text):
         recipe = _by_options(recipe, values)
     example(recipe)
     try:
