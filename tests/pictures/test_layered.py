@@ -19,6 +19,14 @@ def random_graph(seed: int, n: int) -> tuple[list[tuple[float, float]], list[tup
     return sizes, edges
 
 
+def test_rows_with_many_lines_between_them_are_farther_apart() -> None:
+    def gap(lines: int) -> float:
+        upper, lower = place([(60.0, 30.0)] * (1 + lines), [(0, n) for n in range(1, 1 + lines)]).rows
+        return lower[0] - upper[1]
+
+    assert gap(2) == gap(4) < gap(12) < gap(30) and gap(200) == gap(400) <= 4 * gap(2)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_boxes_and_arrows_keep_apart(seed: int) -> None:
     sizes, edges = random_graph(seed, 60)

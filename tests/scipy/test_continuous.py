@@ -71,6 +71,24 @@ def formulas(name: str) -> list[str]:
     return [m for m in METHODS if OURS[name]._formula(m) is not None and (name not in AREAS or "pdf" in m)]
 
 
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", sorted(n for n in OURS if OURS[n].shapes and n not in AREAS))
+def test_shapes_that_are_none_give_no_numbers(name: str) -> None:
+    """Each shape in turn is one that SciPy refuses, if any of a few is."""
+    method = "cdf" if name in WITHOUT_DENSITY else "logpdf"
+    shapes, ours = shapes_of(name), getattr(theirs, name)
+    rows = [
+        (*shapes[:n], bad, *shapes[n + 1 :])
+        for n in range(len(shapes))
+        for bad in (0.0, -1.0, -7.5, np.nan)
+        if np.isnan(bad) or not ours._argcheck(*shapes[:n], bad, *shapes[n + 1 :])
+    ]
+    columns = tuple(np.array(rows).T)
+    got = tj.jit(lambda *columns: getattr(ours, method)(0.5, *columns))(*columns)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(getattr(ours, method)(0.5, *columns)))
+
+
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_values_and_derivatives(name: str) -> None:
     """Eagerly, which runs the same operations."""

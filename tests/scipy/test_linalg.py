@@ -253,6 +253,12 @@ def test_what_scipy_raises_and_warns_about() -> None:
             tj.jit(g)(rows)
     rank = tj.jit(lambda a: sl.lstsq(a, b)[2])(A)
     assert type(rank) is int and rank == 4
+    tall = normal(5, 3)
+    for matrix in (tall, tall[:, [0, 1, 1]]):  # the other one has no residuals, which SciPy tells by an empty array
+        got = tj.jit(lambda a: sl.lstsq(a, np.arange(5.0)), fallback=True)(matrix)
+        for g, w in zip(got, sl.lstsq(matrix, np.arange(5.0)), strict=True):
+            assert np.shape(g) == np.shape(w)
+            np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
     hilbert = sl.hilbert(15)
     for h in (sl.inv, lambda a: sl.solve(a, np.ones(15)), lambda a: sl.solve(a, np.ones(15), assume_a="sym")):
         with pytest.warns(sl.LinAlgWarning, match="ill-conditioned"):

@@ -35,6 +35,15 @@ def test_max_keeps_pythons_rules() -> None:
     assert tj.jit(lambda x: max([3, 1], key=lambda n: -n) * x)(x).tolist() == [1, 4, 2]
 
 
+@pytest.mark.parametrize("n", [3, 12])
+def test_max_and_min_are_found_wherever_they_lie(n: int) -> None:
+    f = tj.jit(lambda x: (max(x), min(x)))
+    for at in range(n):
+        x = np.zeros(n)
+        x[at], x[at - 1] = 5.0, -3.0
+        assert f(x) == (5.0, -3.0)
+
+
 def test_max_whose_dtype_is_not_known_is_refused() -> None:
     with pytest.raises(TracerBoolError):
         tj.jit(lambda n: max(n, 0.5))(np.int64(3))

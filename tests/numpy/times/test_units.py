@@ -44,6 +44,16 @@ def test_numbers_become_times_and_times_numbers(kind: str, dtype: str) -> None:
     check(lambda x: x.astype(f"{kind}8[s]"), numbers)
 
 
+@pytest.mark.parametrize("kind", "mM")
+def test_complex_numbers_and_times_are_numpys_to_cast(kind: str) -> None:
+    for x, dtype in (
+        (np.array([1.5 + 2j, -3.0]), f"{kind}8[s]"),
+        (np.array([1, -3], f"{kind}8[s]"), complex),
+    ):
+        with pytest.raises(tj.errors.UnsupportedFunctionError, match="cast"):
+            tj.jit(lambda x, dtype=dtype: x.astype(dtype), fallback=False)(x)
+
+
 def test_a_year_of_which_64_bits_do_not_hold_the_days_is_pythons() -> None:
     f = tj.jit(lambda x: x.astype("M8[D]"), fallback=True)
     x = np.array([2**62, 5, -(2**63)], "M8[Y]")

@@ -69,6 +69,19 @@ def test_complex_values() -> None:
         tj.jit(lambda k: f(k, "Radau"))(1.5)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_equations_that_depend_on_time(method: str) -> None:
+    """Of y' = -k (y - cos 3t) - 3 sin 3t with y(0) = 2: y = cos 3t + exp(-k t)."""
+
+    def end(k: Any) -> Any:
+        f = lambda t, y: -k * (y - np.cos(3 * t)) - 3 * np.sin(3 * t)
+        return si.solve_ivp(f, (0, 1.5), [2.0], method=method, rtol=1e-9, atol=1e-10).y[0, -1]
+
+    value, slope = tj.jit(tj.value_and_grad(end))(2.0)
+    assert value == pytest.approx(np.cos(4.5) + np.exp(-3.0), abs=1e-6)
+    assert slope == pytest.approx(-1.5 * np.exp(-3.0), abs=1e-6)
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_derivatives(method: str) -> None:

@@ -41,6 +41,16 @@ def test_the_first_step_where_nothing_moves_at_first() -> None:
         np.testing.assert_allclose(tj.jit(solved)(k).t, solved(k).t, rtol=1e-9)
 
 
+@pytest.mark.parametrize("span", [(0.2, 2.0), (2.0, 0.2)])
+def test_the_first_step_of_equations_that_depend_on_time(span: tuple[float, float]) -> None:
+    def solved(k):
+        return scipy.integrate.solve_ivp(lambda t, y: k * np.exp(3 * t) * np.cos(y), span, [0.5, -1.0])
+
+    got, want = tj.jit(solved)(0.7), solved(0.7)
+    np.testing.assert_allclose(got.t, want.t, rtol=1e-9)
+    assert got.nfev == want.nfev
+
+
 def test_backward_in_time_complex_values_and_options() -> None:
     def f(t, y, k):
         return k * np.array([1j * y[1], 1j * y[0] + np.sin(t) * y[1]])

@@ -48,6 +48,19 @@ def test_results_are_those_of_scipy(options: Any) -> None:
     assert abs(got.nit - want.nit) <= 0.1 * want.nit and abs(got.nfev - want.nfev) <= 0.2 * want.nfev
 
 
+def wavy(x: Any, c: Any) -> Any:
+    return np.sum((x - c) ** 4 / 50 + np.sin(5 * x) * 2 + np.exp(-x)) + (x[0] * x[-1]) ** 2
+
+
+@pytest.mark.parametrize("options", [{"c1": 0.1, "c2": 0.2}, {"c2": 0.05}])
+def test_steps_in_brackets_that_hardly_shrink(options: Any) -> None:
+    start = np.random.default_rng(0).normal(size=4) * 3
+    got = tj.jit(lambda c: so.minimize(wavy, start, args=(c,), options=options))(1.3)
+    want = so.minimize(wavy, start, args=(1.3,), jac=tj.grad(wavy), options=options)
+    assert (got.nit, got.nfev, got.status) == (want.nit, want.nfev, want.status)
+    np.testing.assert_allclose(got.x, want.x, rtol=1e-7)
+
+
 BOUNDS = [(-2.0, 0.5), (-1.0, 2.0), (-1.0, 0.75)]
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "cg": ("CG", {"jac": SLOPE}),

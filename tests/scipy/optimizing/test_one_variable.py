@@ -19,6 +19,12 @@ CASES = {
             lambda x: x**3 - k, x0=1.0, fprime=lambda x: 3 * x**2, fprime2=lambda x: 6 * x, method="halley"
         ).root
     ),
+    "newton that is given both slopes": lambda k: (
+        so.root_scalar(
+            lambda x: x**3 - k, x0=9.0, fprime=lambda x: 3 * x**2, fprime2=lambda x: 6 * x, method="newton"
+        ).iterations
+        * 1.0
+    ),
     "secant of Python's": lambda k: so.root_scalar(lambda x: math.exp(x) - k, x0=0.2, x1=0.8).root,
     "counts": lambda k: (
         so.root_scalar(lambda x, k: math.exp(x) - k, args=(k,), bracket=[0, 3]).iterations * 1.0 + 0 * k

@@ -46,6 +46,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 OF_ONE: dict[str, Callable[[Any], Any]] = {
     "align": lambda q: (R.align_vectors(V + q[:3], V)[0].as_quat(), R.align_vectors(V + q[:3], V)[1]),
     "align two": lambda q: R.align_vectors(V[:2] + q[:3], V[:2], [1, 2])[0].as_matrix(),
+    "align mirrored": lambda q: R.align_vectors(V * [1, 1, -1] + q[:3], V)[0].as_quat(),
     "mean": lambda q: R.from_quat(np.stack([q, q + 0.1])).mean([1, q[0]]).as_quat(),
     "slerp": lambda q: Slerp([0, 1.0], R.from_quat(np.stack([q, q + 0.3])))([0.3, 0, 1.0]).as_quat(),
     "items": lambda q: [r.as_quat() for r in R.concatenate([R.from_quat(q), ARRAY])[:3]],
