@@ -254,7 +254,10 @@ def test_what_scipy_raises_and_warns_about() -> None:
     rank = tj.jit(lambda a: sl.lstsq(a, b)[2])(A)
     assert type(rank) is int and rank == 4
     tall = normal(5, 3)
-    for matrix in (tall, tall[:, [0, 1, 1]]):  # the other one has no residuals, which SciPy tells by an empty array
+    for matrix in (
+        tall,
+        tall[:, [0, 1, 1]],
+    ):  # the other one has no residuals, which SciPy tells by an empty array
         got = tj.jit(lambda a: sl.lstsq(a, np.arange(5.0)), fallback=True)(matrix)
         for g, w in zip(got, sl.lstsq(matrix, np.arange(5.0)), strict=True):
             assert np.shape(g) == np.shape(w)

@@ -90,6 +90,21 @@ def test_one_trace_serves_all_lengths() -> None:
     assert found.trace_count == 1 and tj.explain(found)(x, 0.5).fallback is None
 
 
+def test_lists_that_are_cleared_begin_anew() -> None:
+    def groups(x, limit):
+        out, group = [], []
+        for i in range(len(x)):
+            group.append(x[i])
+            if x[i] > limit:
+                out.append(sum(group) + 100 * len(group))
+                group.clear()
+        return out, group, len(group)
+
+    x = np.sin(np.arange(30.0))
+    for limit in (0.9, 0.5, 2.0):
+        assert tj.jit(groups, fallback=False)(x, limit) == groups(x, limit)
+
+
 def test_an_index_out_of_range_is_pythons_error() -> None:
     def f(x, i):
         out = []

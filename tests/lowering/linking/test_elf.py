@@ -90,6 +90,10 @@ def test_what_an_object_may_have() -> None:
 def test_what_is_left_to_llvm() -> None:
     assert elf.link(object_of(MODULE), {}) is None  # nobody has `other`
     assert elf.link(b"\xcf\xfa\xed\xfe" + bytes(100), {}) is None
+    for at in (5, 18):  # the bytes in another order; another processor
+        other = bytearray(object_of(OTHER))
+        other[at] ^= 3
+        assert elf.link(bytes(other), {}) is None
     threads = "@own = thread_local global i64 5\ndefine ptr @entry() {\n  ret ptr @own\n}\n"
     assert elf.link(object_of(threads), {}) is None
 

@@ -107,6 +107,12 @@ def test_all(call: str) -> None:
     compare(call)
 
 
+def test_ranks_along_axes_and_lines_through_ties() -> None:
+    for method in ("average", "dense"):
+        compare(f"rankdata(t, '{method}', axis=1)")
+    compare("theilslopes(y * 0, x)")
+
+
 def test_what_warns_or_permutes_is_left_to_python() -> None:
     tied = np.array([1.0, 1, 2, -3, 4, 5])
     with tj.config.override(fallback=True), warnings.catch_warnings():

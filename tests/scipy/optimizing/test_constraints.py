@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize as so
+import scipy.sparse
 
 import tracejit as tj
 
@@ -52,6 +53,16 @@ def test_minimum_and_derivatives(solve: Any, method: str, far: float) -> None:
     np.testing.assert_allclose(
         tj.jit(tj.jacobian(lambda a: solve(a, method).x))(A), columns, atol=1e-3 + 100 * far
     )
+
+
+def test_a_sparse_matrix_of_conditions() -> None:
+    def solve(a: Any) -> Any:
+        plane = so.LinearConstraint(scipy.sparse.csr_array(np.array([[1.0, 1.0, 0.0]])), -np.inf, a[2])
+        return so.minimize(
+            cost, np.array([0.1, 0.2, 0.5]), args=(a,), method="SLSQP", constraints=plane, tol=1e-12
+        ).x
+
+    np.testing.assert_allclose(tj.jit(solve)(A), solve(A), atol=1e-6)
 
 
 def test_the_default_and_derivatives_of_derivatives() -> None:

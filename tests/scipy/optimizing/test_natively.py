@@ -54,11 +54,19 @@ def wavy(x: Any, c: Any) -> Any:
 
 @pytest.mark.parametrize("options", [{"c1": 0.1, "c2": 0.2}, {"c2": 0.05}])
 def test_steps_in_brackets_that_hardly_shrink(options: Any) -> None:
-    start = np.random.default_rng(0).normal(size=4) * 3
-    got = tj.jit(lambda c: so.minimize(wavy, start, args=(c,), options=options))(1.3)
-    want = so.minimize(wavy, start, args=(1.3,), jac=tj.grad(wavy), options=options)
-    assert (got.nit, got.nfev, got.status) == (want.nit, want.nfev, want.status)
-    np.testing.assert_allclose(got.x, want.x, rtol=1e-7)
+    compiled = tj.jit(lambda start: so.minimize(wavy, start, args=(1.3,), options=options))
+    for seed in (2, 26):
+        start = np.random.default_rng(seed).normal(size=4) * 3
+        got, want = compiled(start), so.minimize(wavy, start, args=(1.3,), jac=tj.grad(wavy), options=options)
+        assert (got.nit, got.nfev, got.status) == (want.nit, want.nfev, want.status)
+        np.testing.assert_allclose(got.x, want.x, rtol=1e-7)
+
+
+def test_a_simplex_that_shrinks() -> None:
+    bumpy = lambda x, c: np.sum((x - c) ** 2) + 5 * np.sum(np.abs(np.sin(9 * x)))
+    run = lambda start: so.minimize(bumpy, start, args=(0.3,), method="Nelder-Mead")
+    start = np.random.default_rng(13).normal(size=3)  # shrinks once
+    compared(tj.jit(run)(start), run(start))
 
 
 BOUNDS = [(-2.0, 0.5), (-1.0, 2.0), (-1.0, 0.75)]

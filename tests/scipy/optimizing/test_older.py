@@ -39,6 +39,9 @@ MINIMA = {
     "fmin_cobyla": lambda c: so.fmin_cobyla(
         valley, START, [lambda x: 0.5 - x[1]], (c,), (), rhoend=1e-9, maxfun=4000, catol=1e-9
     ),
+    "fmin_cobyla, arguments of all": lambda c: so.fmin_cobyla(
+        valley, START, [lambda x, c: c - 0.8 - x[1]], (c,), rhoend=1e-9, maxfun=4000, catol=1e-9
+    ),
     "leastsq": lambda c: so.leastsq(
         lambda x: np.array([x[0] - c, x[1] - x[0] ** 2, x[0] * x[1] - 0.3]), START
     ),
