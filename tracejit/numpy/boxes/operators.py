@@ -247,7 +247,9 @@ def _ipow(x: Box, y: Any) -> Any:
 
 @member("__matmul__")
 def _matmul(x: Box, y: Any) -> Any:
-    return NUMPY_TO_TRACEJIT[np.matmul](x, y) if isinstance(y, _OPERANDS) or is_elsewhere(y) else _foreign(x, y)
+    return (
+        NUMPY_TO_TRACEJIT[np.matmul](x, y) if isinstance(y, _OPERANDS) or is_elsewhere(y) else _foreign(x, y)
+    )
 
 
 @member("__rmatmul__")
