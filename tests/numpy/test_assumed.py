@@ -42,6 +42,12 @@ def test_lengths_are_not_taken_for_known_elsewhere() -> None:
         tj.vmap(tj.jit(f))(X[None])
 
 
+def test_lists_of_many_numbers_or_of_times_are_pythons() -> None:
+    for x in (np.zeros(2000), np.array([3], "M8[D]")):
+        with pytest.raises(TracejitError):
+            tj.jit(lambda x: x.tolist(), fallback=False)(x)
+
+
 def test_items_and_lists_of_numbers() -> None:
     m = X.reshape(2, 2)
     _same(

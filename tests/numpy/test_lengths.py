@@ -79,6 +79,21 @@ def test_a_slice_with_a_traced_step_is_a_view() -> None:
         tj.jit(f)(X.copy(), np.int64(0))
 
 
+def test_slices_whose_three_numbers_are_traced() -> None:
+    f, x = tj.jit(lambda x, i, j, k: x[i:j:k]), np.arange(10.0)
+    for i, j, k in (
+        (2, 8, 3),
+        (8, 2, 3),
+        (8, 2, -3),
+        (2, 8, -3),
+        (0, 0, 1),
+        (9, -1, -2),
+        (5, 5, -1),
+        (-4, 99, 2),
+    ):
+        assert f(x, *map(np.int64, (i, j, k))).tolist() == x[i:j:k].tolist()
+
+
 def test_integers_that_decide_lengths_are_known() -> None:
     f = tj.jit(lambda x, n: np.linspace(0, 1, n) + x)
     assert f(1.0, 3).shape == (3,) and f(1.0, 4).shape == (4,)

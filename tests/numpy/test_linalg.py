@@ -390,6 +390,16 @@ def test_least_squares_to_second_order() -> None:
     check_grads(np.linalg.pinv, (normal(2, 3),), order=2, atol=1e-3, rtol=1e-3)
 
 
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0)])
+def test_matrices_without_elements(shape: Any) -> None:
+    x = np.zeros(shape)
+    for fn in (la.inv, la.det, la.cholesky, la.svd, la.slogdet, la.eigvalsh, la.qr):
+        got, want = tj.jit(fn)(x), fn(x)
+        for g, w in zip(tj.tree.leaves(got), tj.tree.leaves(want), strict=True):
+            assert (g.shape, g.dtype) == (w.shape, w.dtype)
+            np.testing.assert_array_equal(g, w)
+
+
 def test_unsupported_derivatives_say_so() -> None:
     with pytest.raises(errors.NotDifferentiableError):
         tj.grad(lambda a: np.linalg.svd(a)[0].sum())(normal(3, 2))

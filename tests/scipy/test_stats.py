@@ -51,6 +51,12 @@ def test_location_and_scale(name: str, method: str) -> None:
     assert np.isnan(tj.jit(f)(x, 0.0, -1.0)).all()
 
 
+def test_distributions_have_as_many_shapes_as_scipys() -> None:
+    """What comes after them by position is a location."""
+    found = {name: d.shapes for name, d in NAMES.items()}
+    assert len(found) > 100 and found == {name: getattr(theirs, name).numargs for name in found}
+
+
 def test_likelihoods_differentiate() -> None:
     data = np.array([0.3, -1.2, 2.0])
     loss = lambda p: -norm.logpdf(data, p[0], scale=np.exp(p[1])).sum()

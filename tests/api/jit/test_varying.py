@@ -100,3 +100,18 @@ def test_what_traces_itself_again_for_ever_is_pythons() -> None:
             warnings.simplefilter("always")
             assert [f(1.0) for _ in range(30)] == list(range(1, 31))
     assert len(told) == 1 and f.trace_count <= 2 + varying.MOST_AGAIN and len(log) == 30
+
+
+WORD = ""
+
+
+def test_text_that_changes_often_is_compared() -> None:
+    @tj.jit
+    def scaled(x):
+        return x * len(WORD) if WORD != "aaa" else x - 1
+
+    global WORD
+    for n in (*range(9), 3, 1):
+        WORD = "a" * n
+        assert scaled(2.0) == (1.0 if n == 3 else 2.0 * n)
+    assert scaled.trace_count == 9

@@ -36,3 +36,16 @@ def test_python_values_that_fit() -> None:
 
     for dtype in (float, np.float32):
         np.testing.assert_array_equal(tj.jit(f)(np.zeros(3, dtype)), f(np.zeros(3, dtype)))
+
+
+def test_values_for_what_a_mask_of_inner_axes_selects() -> None:
+    def f(x: Any, mask: Any, new: Any) -> Any:
+        x[:, mask] = new
+        return x
+
+    rng = np.random.default_rng(0)
+    for shape, masked in (((3, 5), (5,)), ((3, 5, 2), (5,)), ((3, 4, 2), (4, 2)), ((2, 3, 4, 2), (3, 4))):
+        x, mask = rng.normal(size=shape), rng.random(masked) < 0.6
+        selected = x[:, mask].shape
+        for new in (rng.normal(size=selected), rng.normal(size=selected[1:]), 1.5):
+            np.testing.assert_array_equal(tj.jit(f)(x.copy(), mask, new), f(x.copy(), mask, new))

@@ -82,3 +82,13 @@ def test_too_few_points() -> None:
         tj.jit(lambda v: si.interpn((X[:5],), v, P[:, :1], "quintic"))(V[:5, 0, 0])
     with pytest.raises(ValueError, match="neighbors"):
         tj.jit(lambda d: si.RBFInterpolator(DATA, d, 2)(AT))(D)
+
+
+def test_values_of_single_precision() -> None:
+    """SciPy gives the nearest ones, and PCHIP's, in it, and the others in double precision."""
+    v = V[..., 0].astype(np.float32)
+    for method in ("nearest", "linear", "slinear", "pchip"):
+        f = lambda v, p, method=method: si.RegularGridInterpolator((X, Y), v, method)(p[:, :2])
+        got, want = tj.jit(f)(v, P), f(v, P)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-5)

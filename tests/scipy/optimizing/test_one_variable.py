@@ -31,6 +31,7 @@ CASES = {
     ),
     "newton": lambda k: so.newton(lambda x: x**3 - k, 1.0, fprime=lambda x: 3 * x**2),
     "newton secant": lambda k: so.newton(lambda x: np.cos(x) - k * x, 0.7),
+    "newton secant from zero": lambda k: so.newton(lambda x: np.cos(x) - k * x - 0.2, 0.0),
     "newton array": lambda k: so.newton(
         lambda x: x**2 - k * np.arange(1.0, 4), np.ones(3), lambda x: 2 * x
     ).sum(),

@@ -148,3 +148,13 @@ def test_slopes() -> None:
     for h in (f, g):
         near = (h(x + 1e-6 * way) - h(x - 1e-6 * way)) / 2e-6
         np.testing.assert_allclose(tj.jit(tj.grad(h))(x) @ way, near, rtol=1e-6)
+
+
+def test_edges_of_plateaus() -> None:
+    find = lambda x: scipy.signal.find_peaks(x, plateau_size=1)
+    x = np.round(np.random.default_rng(4).normal(size=90))
+    (places, told), (want, wanted) = tj.jit(find)(x), find(x)
+    np.testing.assert_array_equal(places, want)
+    assert list(told) == list(wanted) and wanted["plateau_sizes"].max() > 1
+    for key, value in wanted.items():
+        np.testing.assert_array_equal(told[key], value, err_msg=key)
