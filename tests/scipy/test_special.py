@@ -498,3 +498,15 @@ def test_edges_of_probabilities() -> None:
     n = np.array([2**31 - 1, 2**31, 2**40])
     for h in (sp.bdtr, sp.bdtrc, sp.bdtri):
         np.testing.assert_allclose(tj.jit(lambda n, h=h: h(2.0, n, 0.5))(n), h(2.0, n, 0.5), rtol=1e-6)
+
+
+def test_softmax_of_large_numbers_does_not_overflow() -> None:
+    x = np.array([[1000.0, 1001.0, -5.0], [-1000.0, -1002.0, -1000.5]])
+    for f in (sp.softmax, sp.log_softmax, sp.logsumexp):
+        g = lambda x, f=f: f(x, axis=1)
+        np.testing.assert_allclose(tj.jit(g)(x), g(x), rtol=1e-12)
+        assert np.isfinite(tj.jit(tj.jacobian(g))(x)).all()
+    whole = x.astype(int)
+    np.testing.assert_allclose(
+        tj.jit(lambda x: sp.softmax(x, axis=1))(whole), sp.softmax(whole, axis=1), rtol=1e-12
+    )
