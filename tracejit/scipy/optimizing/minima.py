@@ -39,8 +39,8 @@ def minimize(
     callback: Any = None,
     options: Any = None,
 ) -> Any:
-    """A minimum of `fun(x, *args)`, by SciPy's method: BFGS, CG, Newton-CG, Nelder-Mead, trust-ncg and trust-exact are
-    native loops with SciPy's steps, others are SciPy's on the host.
+    """A minimum of `fun(x, *args)`, by SciPy's method: BFGS, L-BFGS-B, CG, Newton-CG, Nelder-Mead, trust-ncg and
+    trust-exact are native loops with SciPy's steps, others are SciPy's on the host.
 
     `jac` and `hess` are functions (with `jac=True`, `fun` gives its value and the gradient); where they are not given
     they are those of the compiled function, as SciPy's solvers get them outside of transformations. Results of native
@@ -68,8 +68,8 @@ def minimize(
         refuse("minimize", f"constraints for {method}", f"use one of {', '.join(_CONSTRAINED)}")
     functions = _functions(solving.with_args(fun, args), args, jac, hess, hessp, chosen)
     problem = _Problem(functions, start, chosen, (bounds, rules), (method, tol, options))
-    own = natively.settings(chosen, options or {}, tol)
-    if own is not None and (bounds is None or chosen == "nelder-mead"):
+    own = natively.settings(chosen, options or {}, tol, bounds is not None)
+    if own is not None:
         if given_start.dtype.kind not in "biu" and given_start.dtype != _F64:
             # SciPy takes its steps in that precision.
             refuse("minimize", f"`x0` of {given_start.dtype}", "give `x0.astype(float)`")

@@ -13,8 +13,9 @@ from tracejit.errors import SolverFailedError
 from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
-from tracejit.scipy.optimizing.results import complete, message_among, python
-from tracejit.scipy.written.minima import descents, points, regions, simplex
+from tracejit.scipy.optimizing.constraints import limits
+from tracejit.scipy.optimizing.results import complete, inverse, message_among, python
+from tracejit.scipy.written.minima import descents, limited, points, regions, simplex
 from tracejit.tracing import call_user, to_raw
 
 _WOLFE: dict[str, Any] = {"gtol": 1e-5, "norm": np.inf, "maxiter": None, "c1": 1e-4}
@@ -34,17 +35,32 @@ _SIMPLEX = {
     "adaptive": False,
     "initial_simplex": None,
 }
+#: The last three are for differences in place of a gradient.
+_LIMITED = {
+    "maxcor": 10,
+    "ftol": 2.2204460492503131e-09,
+    "gtol": 1e-5,
+    "maxfun": 15000,
+    "maxiter": 15000,
+    "maxls": 20,
+    "eps": 1e-8,
+    "finite_diff_rel_step": None,
+    "workers": None,
+}
 #: Method -> the options that it takes natively, with SciPy's defaults.
 OPTIONS: dict[str, dict[str, Any]] = {
     "nelder-mead": _SIMPLEX,
     "bfgs": _WOLFE | {"c2": 0.9, "xrtol": 0},
     "cg": _WOLFE | {"c2": 0.4},
     "newton-cg": {"xtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9, "eps": 1.4901161193847656e-08},
+    "l-bfgs-b": _LIMITED,
     "trust-ncg": _REGION,
     "trust-exact": _REGION | {"subproblem_maxiter": None},
 }
 #: Method -> the options for which `tol` stands.
-_TOLERANCES = {"nelder-mead": ("xatol", "fatol"), "newton-cg": ("xtol",)}
+_TOLERANCES = {"nelder-mead": ("xatol", "fatol"), "newton-cg": ("xtol",), "l-bfgs-b": ("ftol", "gtol")}
+#: Those that take bounds.
+_WITH_BOUNDS = ("nelder-mead", "l-bfgs-b")
 _DONE = "Optimization terminated successfully."
 _MOST = "Maximum number of iterations has been exceeded."
 _LOSS = "Desired error not necessarily achieved due to precision loss."
@@ -55,6 +71,14 @@ _NEWTON = (
     f"Warning: {_LOSS}",
     _NAN,
     "Warning: CG iterations didn't converge. The Hessian is not positive definite.",
+)
+#: What L-BFGS-B says for the codes from 1 on.
+LIMITED_TOLD = (
+    "CONVERGENCE: NORM OF PROJECTED GRADIENT <= PGTOL",
+    "CONVERGENCE: RELATIVE REDUCTION OF F <= FACTR*EPSMCH",
+    "STOP: TOTAL NO. OF ITERATIONS REACHED LIMIT",
+    "STOP: TOTAL NO. OF F,G EVALUATIONS EXCEEDS LIMIT",
+    "ABNORMAL: ",
 )
 _IN_REGIONS = (
     _DONE,
@@ -74,15 +98,17 @@ class Functions(NamedTuple):
     times: Callable[[Any, Any], Any] | None
 
 
-def settings(method: str, options: dict[str, Any], tol: Any) -> dict[str, Any] | None:
-    """The options of a native method, None where there is no native form."""
-    if method not in OPTIONS:
+def settings(method: str, options: dict[str, Any], tol: Any, bounded: bool) -> dict[str, Any] | None:
+    """The options of a native method, with bounds if it is `bounded`; None where there is no native form."""
+    if method not in OPTIONS or (bounded and method not in _WITH_BOUNDS):
         return None
     known = OPTIONS[method]
     given = dict(options)
     if tol is not None:
         for name in _TOLERANCES.get(method, ("gtol",)):
             given.setdefault(name, tol)
+    if known is _LIMITED and not (set(given) <= set(known) and _may_be(known | given)):
+        return None  # SciPy refuses them, or warns
     for name, value in given.items():
         if name not in known and (bool(value) if name in ("disp", "return_all") else value is not None):
             return None
@@ -92,6 +118,13 @@ def settings(method: str, options: dict[str, Any], tol: Any) -> dict[str, Any] |
         wrong = not 0 <= o["eta"] < 0.25 or not 0 < o["initial_trust_radius"] < o["max_trust_radius"]
         wrong = wrong or (o.get("subproblem_maxiter") or 0) < 0
     return None if wrong else o  # SciPy refuses them
+
+
+def _may_be(o: dict[str, Any]) -> bool:
+    """Whether these are numbers that L-BFGS-B can begin with."""
+    numbers = [o[name] for name in ("maxcor", "maxls", "ftol", "gtol", "maxfun", "maxiter")]
+    plain = o["workers"] is None and all(isinstance(v, (int, float, np.number)) for v in numbers)
+    return plain and o["maxcor"] >= 1 and o["maxls"] > 0 and o["ftol"] >= 0 and o["gtol"] >= 0
 
 
 def _must(good: Any, text: str) -> None:
@@ -104,12 +137,11 @@ def _steps(o: dict[str, Any], n: int) -> Any:
 
 def minimum(method: str, f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: dict[str, Any]) -> Any:
     """SciPy's result of a native method with the settings `o`."""
-    run = {"bfgs": _bfgs, "cg": _cg, "newton-cg": _newton, "nelder-mead": _nelder_mead}.get(method, _trusted)
-    if run is _nelder_mead:
-        return _nelder_mead(f, start, bounds, o)
-    if run is _trusted:
+    if method in _WITH_BOUNDS:
+        return (_limited if method == "l-bfgs-b" else _nelder_mead)(f, start, bounds, o)
+    if method in ("trust-ncg", "trust-exact"):
         return _trusted(f, start, o, method == "trust-exact")
-    return run(f, start, o)
+    return {"bfgs": _bfgs, "cg": _cg, "newton-cg": _newton}[method](f, start, o)
 
 
 def _root(f: Functions, start: Any, solve: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
@@ -203,6 +235,44 @@ def _trusted(f: Functions, start: Any, o: dict[str, Any], exact: bool) -> Any:
     fields |= {"nfev": python(nfev), "njev": python(njev), "nhev": python(nhev), "nit": python(steps)}
     more = {} if products else {"hess": bent(x)}
     return complete(**fields, message=told["message"], **more)
+
+
+def _limited(f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: dict[str, Any]) -> Any:
+    low, high = bounds if bounds is not None else limits(None, start)
+    if bounds is not None:
+        _must(~tnp.any(low > high), "An upper bound is less than the corresponding lower bound.")
+        _must(~tnp.all(low == high), "All independent variables were fixed by bounds.")
+        _must(~tnp.any((low == np.inf) | (high == -np.inf)), "a bound is on the wrong side of all numbers")
+    sizes = [o[name] for name in ("maxcor", "ftol", "gtol", "maxiter", "maxfun", "maxls")]
+    given = *sizes, bounds is not None
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        inside = x if bounds is None else tnp.clip(x, low, high)
+        x, *rest = call_user(limited.lbfgsb, f.both, inside, low, high, given)
+        return x, rest
+
+    def conditions(x: Any) -> Any:
+        slope = solving.gradient(f.value)(x)
+        return slope if bounds is None else solving.within(low, high, x, slope)
+
+    x, (last, _, nfev, njev, steps, code, *memory) = solving.root_of(
+        conditions, start, solve, solving.dense_solve
+    )
+    over = (nfev > o["maxfun"]) | (steps >= o["maxiter"])
+    status = tnp.where(code <= 2, 0, tnp.where(over, 1, 2))[()]
+    return complete(
+        # Where no step was found, SciPy tells of the last point that was tried.
+        fun=tnp.where(code == 5, last, f.value(x))[()],
+        jac=f.slope(x),
+        nfev=python(nfev),
+        njev=python(njev),
+        nit=python(steps),
+        status=python(status),
+        message=message_among(LIMITED_TOLD, code - 1),
+        x=x,
+        success=python(status == 0),
+        hess_inv=inverse(*memory),
+    )
 
 
 def _nelder_mead(f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: dict[str, Any]) -> Any:

@@ -11,6 +11,8 @@ import functools
 import threading
 from typing import Any
 
+import numpy as np
+
 from tracejit import tree
 from tracejit.errors import SolverOptionError
 from tracejit.ops._lazy import scipy_module
@@ -125,3 +127,45 @@ def _partial() -> Any:
 
     tree.register(OptimizeResult, lambda r: r._all(), lambda aux, children: None)
     return OptimizeResult
+
+
+def inverse(s: Any, y: Any, count: Any) -> Any:
+    """L-BFGS-B's approximation of the inverse Hessian, of the first `count` rows of steps and changes. How many there
+    are is known when the program has run: it is SciPy's operator then, and nothing but a result before."""
+    return _inverse()(s, y, count)
+
+
+@functools.cache
+def _inverse() -> Any:
+    theirs: Any = scipy_module("optimize").LbfgsInvHessProduct
+
+    class LbfgsInvHessProduct:
+        """The operator of a program that has not run yet."""
+
+        __slots__ = ("parts",)
+
+        def __init__(self, *parts: Any) -> None:
+            self.parts = parts
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return self._refuse(f"`hess_inv.{name}`")
+
+        def _refuse(self, what: str = "a product with `hess_inv`") -> Any:
+            remedy = "use it outside of the compiled function"
+            raise SolverOptionError(function="minimize", problem=f"{what} of its result", remedy=remedy)
+
+        def _product(self, other: Any) -> Any:
+            self._refuse()
+
+        __matmul__ = __rmatmul__ = __mul__ = __rmul__ = __call__ = _product
+
+    def from_iter(_: Any, parts: Any) -> Any:
+        s, y, count = parts
+        if all(type(p) is np.ndarray or isinstance(p, np.generic) for p in parts) and count.ndim == 0:
+            return theirs(s[: int(count)], y[: int(count)])
+        return LbfgsInvHessProduct(*parts)
+
+    tree.register(LbfgsInvHessProduct, lambda h: (h.parts, None), from_iter)
+    return LbfgsInvHessProduct

@@ -62,7 +62,7 @@ def _more_thuente(both: Any, at: Any, x: Any, p: Any, step: Any, start: Any, lim
         if found | stuck:
             break
         less = either(~second & (f <= fa) & (f > line), test, 0.0)
-        a, fa, ga, b, fb, gb, step, bracketed = _safeguarded(
+        a, fa, ga, b, fb, gb, step, bracketed = safeguarded(
             (a, fa - a * less, ga - less),
             (b, fb - b * less, gb - less),
             (step, f - step * less, g - less),
@@ -88,7 +88,7 @@ def _root(theta: Any, a: Any, b: Any) -> Any:
     return s, (theta / s) ** 2 - (a / s) * (b / s)
 
 
-def _safeguarded(best: Any, other: Any, new: Any, bracketed: Any, limits: Any) -> Any:
+def safeguarded(best: Any, other: Any, new: Any, bracketed: Any, limits: Any) -> Any:
     """DCSTEP: both ends of the interval (step, value, slope), the next step, whether there is a minimum between.
 
     All cases are computed, and one is chosen."""

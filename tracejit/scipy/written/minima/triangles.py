@@ -7,36 +7,37 @@ from typing import Any
 import numpy as np
 
 
-def factored(a: Any) -> Any:
-    """The upper triangular U with U' U = a, as far as there is one; and 0, or the number of the row that has none."""
-    n = len(a)
-    u = np.zeros((n, n))
+def factored(a: Any, n: Any = None) -> Any:
+    """The upper triangular U with U' U = a, as far as there is one; and 0, or the number of the row that has none. Of
+    `a` here, and of U below, only the first `n` rows count if it is given."""
+    n = len(a) if n is None else n
+    u = np.zeros(a.shape)
     failed = np.int64(0)
     k = 0
     while k < n and failed == 0:
         row = a[k] - np.dot(u[:, k], u)
         if row[k] > 0:
-            u[k] = np.where(np.arange(n) >= k, row / np.sqrt(row[k]), 0.0)
+            u[k] = np.where(np.arange(len(a)) >= k, row / np.sqrt(row[k]), 0.0)
             k += 1
         else:
             failed = np.int64(k + 1)
     return u, failed
 
 
-def upper_solved(u: Any, b: Any) -> Any:
+def upper_solved(u: Any, b: Any, n: Any = None) -> Any:
     """x with U x = b."""
-    n = len(b)
-    x = np.zeros(n)
+    n = len(b) if n is None else n
+    x = np.zeros(b.shape)
     for i in range(n):
         k = n - 1 - i
         x[k] = (b[k] - np.dot(u[k], x)) / u[k, k]
     return x
 
 
-def lower_solved(u: Any, b: Any) -> Any:
+def lower_solved(u: Any, b: Any, n: Any = None) -> Any:
     """x with U' x = b."""
-    n = len(b)
-    x = np.zeros(n)
+    n = len(b) if n is None else n
+    x = np.zeros(b.shape)
     for k in range(n):
         x[k] = (b[k] - np.dot(u[:, k], x)) / u[k, k]
     return x
