@@ -176,6 +176,23 @@ def test_what_is_run_by_the_host_is_said() -> None:
     assert "kernel k0: one block" in str(tj.explain(tj.jit(np.sin, device="cuda"))(X))
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (str(x), repr(x * 2), f"{x.sum():.2f}"),
+        lambda x: {"a": f"{x[0]}", "b": f"{x.max()!r:>30}", "c": x},
+        lambda x: repr(x.min()) + " and " + str(x.ravel()[1]),
+    ],
+)
+def test_texts_among_results_are_strings(f: Any) -> None:
+    for x in (X, there(X)):
+        got, want = tj.tree.leaves(tj.device_get(tj.jit(f, device="cuda")(x))), tj.tree.leaves(f(X))
+        assert [type(g) for g in got] == [type(w) for w in want]
+        assert all(
+            g == w if isinstance(w, str) else np.array_equal(g, w) for g, w in zip(got, want, strict=True)
+        )
+
+
 def test_results_whose_size_the_program_finds() -> None:
     f = tj.jit(lambda x: (np.flatnonzero(x > 0), x[x > 0.5]), device="cuda")
     for x in (X, np.random.default_rng(0).normal(size=5000)):

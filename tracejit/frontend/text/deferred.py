@@ -30,6 +30,7 @@ from tracejit.frontend.text.recipes import (
     picked,
 )
 from tracejit.ir.avals import Aval
+from tracejit.ir.elsewhere import is_elsewhere, to_host
 from tracejit.ir.values import Value
 from tracejit.numpy.assumed import assumed
 from tracejit.numpy.boxes import extents
@@ -305,9 +306,9 @@ _REAL = (np.ndarray, np.generic, bool, int, float, complex)
 
 
 def _rebuilt(recipe: Recipe, leaves: Iterable[Any]) -> Any:
-    """The text of other values, real where they are. Raises TracedTextError for arrays of other dimensions, as those
-    of all lanes of a vmap."""
-    values = tuple(leaves)
+    """The text of other values, real where they are, copied from a device. Raises TracedTextError for arrays of other
+    dimensions, as those of all lanes of a vmap."""
+    values = tuple(to_host(x) if is_elsewhere(x) else x for x in leaves)
     text = Text(recipe, values)
     if not all(isinstance(x, (*_REAL, Box, Value)) for x in values):
         return text  # a tree of something else

@@ -210,7 +210,7 @@ def test_several_arrays_and_lanes_are_sorted_once(f: Any, count: int) -> None:
         np.testing.assert_array_equal(g, w, strict=True)
 
 
-def test_what_is_sorted_is_about_as_much_as_there_is() -> None:
+def test_what_is_sorted_is_about_as_much_as_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops of many more iterations than arrays have elements need no more memory for that."""
 
     def again(i, x):
@@ -223,14 +223,10 @@ def test_what_is_sorted_is_about_as_much_as_there_is() -> None:
     with tj.config.override(cuda="emulate"):
         there = tj.jit(again, device="cuda")
         assert "argsort" in there.lower(WORDS, X).compile().as_text("plan")
-        small = scatter._SMALL
-        try:
-            scatter._SMALL = 1000
-            other = tj.jit(lambda i, x: again(i, x), device="cuda")
-            assert f"argsort of {50 * N}" not in other.lower(WORDS, X).compile().as_text("plan")
-            np.testing.assert_array_equal(tj.device_get(other(WORDS, X)), tj.jit(again)(WORDS, X))
-        finally:
-            scatter._SMALL = small
+        monkeypatch.setattr(segments, "SMALL", 1000)
+        other = tj.jit(lambda i, x: again(i, x), device="cuda")
+        assert f"argsort of {50 * N}" not in other.lower(WORDS, X).compile().as_text("plan")
+        np.testing.assert_array_equal(tj.device_get(other(WORDS, X)), tj.jit(again)(WORDS, X))
 
 
 @pytest.mark.parametrize(

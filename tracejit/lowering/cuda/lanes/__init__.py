@@ -14,5 +14,6 @@ become one as well.
 Read `gather` first, which finds such statements; `group` sees whether lanes are independent, by the forms of indices
 (`loops.forms`) and by `owners` of memory; `interchange` writes the loop, `promote` its registers. `scatter` is about
 loops that write at places which they read: there the threads share the places (`places` sees which), not the
-iterations; `segments` sorts long ones. `ahead` lets the steps of lanes load what later ones read.
+iterations; `segments` sorts long ones. `checks` puts the checks of a loop before it, and `apart` makes a loop for
+each array of one that writes several. `ahead` lets the steps of lanes load what later ones read.
 """

@@ -7,7 +7,9 @@ from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, Maker, is_loop
 from tracejit.lowering.cuda.lanes import scatter
+from tracejit.lowering.cuda.lanes.apart import apart
 from tracejit.lowering.cuda.lanes.atomic import atomic
+from tracejit.lowering.cuda.lanes.checks import checks_first
 from tracejit.lowering.cuda.lanes.group import Apart, Group, Parts
 from tracejit.lowering.cuda.lanes.interchange import interchange
 from tracejit.lowering.cuda.lanes.owners import Memory
@@ -59,22 +61,10 @@ class _Gatherer:
         stmts, found, at = block.stmts, [], 0
         while at < len(stmts):
             s = stmts[at]
-            window = self._window(stmts, at)
-            made = self._longest(window) if window else None
+            made = self._without_checks(stmts, at, block is self.body)
             if made is not None:
-                group, before, end = made
-                found += [*before, *interchange(group, self.maker)]
-                at += end
-                continue
-            if atomic(s, self.facts, self.memory, scatter.LEAST, block is self.body):
-                found.append(s)
-                at += 1
-                continue
-            outermost = block is self.body
-            shared = scatter.scattered(s, self.facts, self.memory, self.maker, self.segments, outermost)
-            if shared is not None:
-                found += shared
-                at += 1
+                found += made[0]
+                at += made[1]
                 continue
             if is_loop(s) and not (isinstance(s, For) and (s.vector or s.independent)):
                 for b in blocks_of(s):
@@ -82,6 +72,45 @@ class _Gatherer:
             found.append(s)
             at += 1
         block.stmts[:] = found
+
+    def _made(self, stmts: list[Any], at: int, outermost: bool) -> tuple[list[Any], int] | None:
+        """What takes the place of the statements from one on, and of how many; None: it stays."""
+        window = self._window(stmts, at)
+        made = self._longest(window) if window else None
+        if made is not None:
+            group, before, end = made
+            return [*before, *interchange(group, self.maker)], end
+        shared = self._shared(stmts[at], outermost)
+        return None if shared is None else (shared, 1)
+
+    def _shared(self, s: Any, outermost: bool) -> list[Any] | None:
+        """A loop that writes where it reads, as loops of many threads."""
+        if atomic(s, self.facts, self.memory, scatter.LEAST, outermost):
+            return [s]
+        return scatter.scattered(s, self.facts, self.memory, self.maker, self.segments, outermost)
+
+    def _without_checks(self, stmts: list[Any], at: int, outermost: bool) -> tuple[list[Any], int] | None:
+        """As `_made`, where a loop may have its checks before it, or be loops for each of its arrays."""
+        s, mark = stmts[at], self.segments.mark()
+        first = checks_first(s, self.facts, self.memory, self.maker, self.segments)
+        made = self._made(stmts, at, outermost) or self._in_parts(s, outermost)
+        if made is not None:
+            return [*(first.first if first is not None else ()), *made[0]], made[1]
+        self.segments.back(mark)
+        if first is None:
+            return None
+        first.undone()
+        return self._made(stmts, at, outermost)
+
+    def _in_parts(self, s: Any, outermost: bool) -> tuple[list[Any], int] | None:
+        """A loop over several arrays as a loop for each of them."""
+        found: list[Any] = []
+        for loop in apart(s, self.facts, self.memory, self.maker, self.segments):
+            shared = self._shared(loop, outermost)
+            if shared is None:
+                return None
+            found += shared
+        return (found, 1) if found else None
 
     @staticmethod
     def _window(stmts: list[Any], at: int) -> list[Any]:

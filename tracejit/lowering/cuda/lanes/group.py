@@ -10,6 +10,7 @@ from tracejit.lowering.cuda.lanes.owners import Access, Memory, is_owned
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.forms import INNER, LANE, ONE, OUTER, Form, Forms
 from tracejit.lowering.loops.nodes import (  # fmt: skip
+    I64,
     Block,
     Buffer,
     Comment,
@@ -25,6 +26,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     While,
     blocks_of,
 )
+from tracejit.lowering.loops.ranges import ANY, Range, range_of_inst, range_of_number
 from tracejit.lowering.loops.uses import is_check, places
 from tracejit.records import record
 
@@ -106,6 +108,7 @@ class Group:
             raise Apart
         if len(self.checked) > 1 or any(c not in stmts or self.over[c].each > 1 for c in self.checked):
             raise Apart  # the first check to fail would be another one
+        self._bound()
         self.classes = self._classes(memory)
 
     def is_whole(self, x: Any) -> bool:
@@ -265,6 +268,21 @@ class Group:
             self.checked.add(loop)
 
     # -- memory
+
+    def _bound(self) -> None:
+        """Note what integers can be that instructions make, as far as that is known: places that are held within an
+        array."""
+        known: dict[Any, Range] = dict(self.ranges)
+        for s in self.inside:
+            if isinstance(s, Inst) and s.out.dtype == I64:
+                args = tuple(known.get(a) or self._number(a) for a in s.args)
+                known[s.out] = low, high = range_of_inst(s.op, s.args, args)
+                if ANY[0] < low and high < ANY[1]:
+                    self.ranges.setdefault(s.out, (low, high))
+
+    def _number(self, x: Any) -> Range:
+        known = self.facts.number(x)
+        return range_of_number(x) if known is None else (known, known)
 
     def _classes(self, memory: Memory) -> list[tuple[set[Buffer], list[Access]]]:
         """The classes of buffers with their accesses, which are independent."""

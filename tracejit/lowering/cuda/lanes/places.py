@@ -32,7 +32,7 @@ def place_of(loop: For, facts: Facts, memory: Memory, maker: Maker) -> Place | N
     """Where the iterations of a loop write, if all that each touches of these arrays is in rows of one number."""
     stmts = walk(loop.body.stmts)
     targets = {s.buffer for s in stmts if isinstance(s, Store)}
-    if not targets or not _are_apart(targets, stmts, memory):
+    if not targets or not are_apart(targets, stmts, memory):
         return None
     made = {s.out: s for s in stmts if isinstance(s, Inst)}
     forms = Forms(made, facts.number)
@@ -67,7 +67,7 @@ def place_of(loop: For, facts: Facts, memory: Memory, maker: Maker) -> Place | N
     return Place(targets, key, first, last - first + 1, row)
 
 
-def _are_apart(targets: set[Buffer], stmts: list[Any], memory: Memory) -> bool:
+def are_apart(targets: set[Buffer], stmts: list[Any], memory: Memory) -> bool:
     """Whether what is written is memory of its own, which is read by its own name only."""
     loads = {s.attr for s in stmts if isinstance(s, Inst) and s.op == "load"} - targets
     reached = {t for b in loads for t in ({b} | memory.targets(b))}

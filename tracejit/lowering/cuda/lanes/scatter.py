@@ -19,19 +19,17 @@ are pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, Maker, is_set_first
 from tracejit.lowering.cuda.lanes.owners import Memory
 from tracejit.lowering.cuda.lanes.places import Place, place_of, split
-from tracejit.lowering.cuda.lanes.segments import Segments
+from tracejit.lowering.cuda.lanes.segments import Segments, has_room
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     BOOL,
     I64,
     Block,
-    Buffer,
     Comment,
     Const,
     For,
@@ -46,8 +44,6 @@ from tracejit.lowering.loops.uses import is_check, places
 #: Iterations from which threads share such a loop, and threads that do at most.
 LEAST, _MOST = 1024, 1 << 14
 _AHEAD = 8  # keys that are found at a time
-#: Iterations of two loops as one: so many times the elements of the largest array, or so many.
-_MORE, _SMALL = 4, 1 << 20
 
 
 def scattered(
@@ -89,7 +85,7 @@ def _as_one(loop: For, facts: Facts, maker: Maker) -> For | None:
     if not fixed or span is None or span[0] >= span[1]:
         return None
     length = span[1] - span[0]
-    if (stop - start) * length > max(_MORE * max(_sizes(stmts), default=0), _SMALL):
+    if not has_room(stmts, (stop - start) * length):
         return None
     both, outer, turn = (maker.reg(I64) for _ in range(3))
     head = [
@@ -105,11 +101,6 @@ def _as_one(loop: For, facts: Facts, maker: Maker) -> For | None:
 def _follows(loop: For) -> bool:
     """Whether the iterations of a loop follow one another."""
     return not (loop.independent or loop.vector or loop.private)
-
-
-def _sizes(stmts: list[Any]) -> Iterator[int]:
-    """The elements of the arrays that statements read and write."""
-    return (b.size for s in stmts for b in places(s) if isinstance(b, Buffer) and type(b.size) is int)
 
 
 def _is_plain(loop: For, facts: Facts) -> bool:

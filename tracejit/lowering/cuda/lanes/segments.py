@@ -44,11 +44,19 @@ from tracejit.lowering.lowered import Library, Lowered, View
 
 #: Iterations from which sorting them is worth its launches, and places: with fewer, threads have too long segments.
 LEAST, PLACES = 1 << 14, 32
+#: Words that may be kept for statements: so many times the elements of their largest array, or so many.
+_MORE, SMALL = 4, 1 << 20
 _ALIGN = 256
 _TOGETHER, _ROOM = (
     8,
     256,
 )  # iterations whose loads are made at a time, and statements that these come to at most
+
+
+def has_room(stmts: list[Any], words: int) -> bool:
+    """Whether so many words may be kept for statements: about as many as there is data."""
+    sizes = (b.size for s in stmts for b in places(s) if isinstance(b, Buffer) and type(b.size) is int)
+    return words <= max(_MORE * max(sizes, default=0), SMALL)
 
 
 class Segments:
@@ -61,6 +69,15 @@ class Segments:
         self.sorted: dict[
             Any, Buffer
         ] = {}  # keys, and places besides -> their order, and where segments start
+
+    def mark(self) -> Any:
+        """What there is by now, for `back`."""
+        return len(self.program.buffers), self.program.arena_bytes, len(self.libraries), dict(self.sorted)
+
+    def back(self, mark: Any) -> None:
+        """Forget what was made since then: none of its statements are used."""
+        buffers, self.program.arena_bytes, libraries, self.sorted = mark
+        del self.program.buffers[buffers:], self.libraries[libraries:]
 
     def suits(self, loop: For, place: Place, finding: list[Any]) -> bool:
         """Whether sorting is worth while. All checks come first then: an exception would leave arrays of the caller's
