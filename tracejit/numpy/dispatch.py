@@ -18,6 +18,7 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import ArgumentTypeError, OutputCastError, UnsupportedFunctionError
 from tracejit.ir.elsewhere import TYPES, is_elsewhere
+from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.operands import (
     SUBCLASSES,
@@ -31,6 +32,8 @@ from tracejit.numpy.operands import (
     store,
 )
 from tracejit.tracing import STATE, Box, is_tracing, new_array, shown, unbox
+
+_eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -221,8 +224,9 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             # Rules of custom functions may run on boxes where nothing is traced any more.
             if not is_tracing() and not has_box(args):
-                if TYPES and any(map(is_elsewhere, args)):
-                    return unbox(fn(*args, **kwargs))  # NumPy's would copy them
+                if TYPES and (there := next(filter(is_elsewhere, args), None)) is not None:
+                    made = unbox(fn(*args, **kwargs))  # NumPy's would copy them
+                    return _eager.beside(there, made) if type(made) is np.ndarray else made
                 return np_function(*args, **kwargs)
             if SUBCLASSES and (caller := caller_of((*args, *kwargs.values()))) is not None:
                 return caller(np_function, fn, args, kwargs)

@@ -17,6 +17,7 @@ import numpy as np
 from tracejit import numpy as tnp
 from tracejit import tree
 from tracejit.errors import OptimizerArgumentError
+from tracejit.ir.elsewhere import is_elsewhere
 
 Schedule = Callable[[Any], Any]
 
@@ -233,7 +234,10 @@ def filled(params: Any, value: float = 0.0, real: bool = False) -> Any:
 
     def one(p: Any) -> Any:
         dtype = tnp.asarray(p).dtype
-        made = np.full(tnp.shape(p), value, real_dtype(dtype) if real else dtype)
+        dtype = real_dtype(dtype) if real else dtype
+        if is_elsewhere(p):  # on its device
+            return tnp.full_like(p, value, dtype)
+        made = np.full(tnp.shape(p), value, dtype)
         return made if made.ndim else made[()]
 
     return tree.map(one, params)

@@ -211,3 +211,36 @@ def test_devices_are_not_mixed() -> None:
         lax.add(tj.device_put(W, "cuda"), tj.device_put(W, "cuda:1"))
     with pytest.raises((HostReadError, TypeError)):
         np.asarray(tj.device_put(W, "cuda"))
+
+
+def test_arrays_like_those_of_a_device_are_there() -> None:
+    x = tj.device_put(X, "cuda")
+    for f in (
+        tj.numpy.zeros_like,
+        tj.numpy.ones_like,
+        tj.numpy.array,
+        lambda x: tj.numpy.full_like(x, 3, np.int8),
+    ):
+        made, want = f(x), f(X)
+        assert type(made) is type(x) and made is not x
+        np.testing.assert_array_equal(tj.device_get(made), want, strict=True)
+    made = tj.numpy.array(x)
+    made += 1
+    np.testing.assert_array_equal(tj.device_get(x), X)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "rmsprop", "adagrad", "lion", "lamb"])
+def test_optimizers_without_jit(name: str) -> None:
+    """Their state is on the device, where parameters and gradients are."""
+    optimizer, found = getattr(tj.optim, name)(0.1), []
+    slope = tj.grad(lambda p: (p["w"] ** 2).sum() + (p["f"] ** 3).sum())
+    start = {"w": W, "f": np.ones(3, np.float32)}
+    for p in (tj.device_put(start, "cuda"), start):
+        state = optimizer.init(p)
+        for _ in range(3):
+            updates, state = optimizer.update(slope(p), state, p)
+            p = tj.optim.apply_updates(p, updates)
+        found.append(tj.device_get(p))
+    for got, want in zip(tree.leaves(found[0]), tree.leaves(found[1]), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-6)

@@ -185,7 +185,9 @@ def array(
         dtype = dtypes.canonical(dtype)
         listed = isinstance(object, (list, tuple))
         value = nested(object, dtype) if listed else convert(object, dtype)
-    if not isinstance(value, Value):
+    if is_elsewhere(value):
+        value = value.copy()
+    elif not isinstance(value, Value):
         value = np.array(value)[()]
     missing = ndmin - len(shape_of(value))
     value = ops.shape.expand_dims(value, tuple(range(missing))) if missing > 0 else value
@@ -198,7 +200,8 @@ _UNAVOIDABLE = "Unable to avoid copy while creating an array as requested"
 def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     kwargs.pop("like", None)
     if not is_tracing():
-        return np.array(object, dtype, **kwargs)
+        there = is_elsewhere(object)
+        return array(object, dtype, **kwargs) if there else np.array(object, dtype, **kwargs)
     made = None if has_box((object,)) else np.asarray(object, dtype)  # of the user's `__float__`s, once
     if made is not None and made.dtype.kind not in "biufcmMV":  # strings or objects
         return np.array(object, dtype, **kwargs)
