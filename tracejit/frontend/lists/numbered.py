@@ -30,9 +30,19 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 
 
 class Numbered(tuple):
-    """A tuple with its number, `tj_number`."""
+    """A tuple with its number, `tj_number`. To who asks it is one of Python's."""
 
     tj_number: Any
+    __class__ = property(lambda self: tuple)  # type: ignore[assignment]
+
+    @staticmethod
+    def tj_example(x: Numbered) -> Any:
+        """A tuple of the same class to the user."""
+        return plain(x)
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        raise AttributeError("'tuple' object has no attribute '__dict__'")
 
     @staticmethod
     def of(items: Iterable[Any], number: Any) -> Numbered:
@@ -51,8 +61,10 @@ def _close(_: Any, children: Any) -> Numbered:
     return Numbered.of(items, number)
 
 
-optree.register_pytree_node(Numbered, _open, _close, namespace=tree.OPENED)
-tree.register(Numbered, lambda x: (tuple(x), None), lambda _, items: tuple(items), opened=False)
+tree.register(Numbered, lambda x: (tuple(x), None), lambda _, items: tuple(items))
+optree.unregister_pytree_node(Numbered, namespace=tree.OPENED)
+_node: Any = optree.register_pytree_node
+_node(Numbered, _open, _close, namespace=tree.OPENED)
 
 
 class Numbers:

@@ -205,7 +205,9 @@ class Tuples:
             twice |= any(self._meets(token, tokens) for token in mine)
             tokens |= mine
         if twice or (vague and tokens):
-            raise BufferedListError(what="tuples, which may be in two places of the result,")
+            error = BufferedListError(what="tuples, which may be in two places of the result,")
+            error.numbers_tuples = True
+            raise error
 
     def _meets(self, token: Any, others: Any) -> bool:
         return token in others or not self.linked.get(token, set()).isdisjoint(others)
