@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -91,3 +93,45 @@ def test_functions_of_the_users_are_not_called_again() -> None:
         want = f(2.0)
         before = len(calls)
         assert compiled(2.0) == want and len(calls) == before + 1, n
+
+
+LEFT: list[Any] = [3, 2, 1]
+TAKEN: Any = map(int, ["1", "2", "x", "3"])
+ASKED: list[int] = []
+
+
+def _noted(v: Any) -> Any:
+    ASKED.append(1)
+    return v + "a"
+
+
+def pops(x: Any) -> Any:
+    try:
+        return LEFT.pop() + "a"
+    except Exception:
+        return "a number"
+
+
+def takes(x: Any) -> Any:
+    out: list[Any] = [*itertools.islice(TAKEN, 1)]
+    try:
+        out.append([*itertools.islice(TAKEN, 2)])
+    except Exception:
+        out.append("failed")
+    return out
+
+
+def calls(x: Any) -> Any:
+    try:
+        return _noted(x)
+    except Exception as e:
+        return str(e)
+
+
+def test_what_fails_is_not_computed_again_with_things_of_outside() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tj.errors.FallbackWarning)
+        assert tj.jit(pops, fallback=True)(np.ones(2)) == "a number"
+        assert tj.jit(takes, fallback=True)(np.ones(2)) == [1, "failed"]
+        tj.jit(calls, fallback=True)(np.ones(2))
+    assert LEFT == [3, 2] and [*TAKEN] == [3] and ASKED == [1]

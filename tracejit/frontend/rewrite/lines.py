@@ -30,6 +30,7 @@ from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
+_VALUES = (*_PLAIN, np.ndarray, list, tuple)
 _NODES = (
     *(
         ast.Expression,
@@ -146,8 +147,10 @@ class _Names:
     def value(self, e: Any) -> Any:
         """The value of an expression. Raises UnlikeError where a part of it may do more than compute."""
         for n in ast.walk(e):
-            if isinstance(n, ast.Call) and not self._is_harmless(self.value(n.func)):
-                raise UnlikeError
+            if isinstance(n, ast.Call):
+                f = self.value(n.func)
+                if not (isinstance(f, _VALUES) or self._is_harmless(f)):  # values can't be called, as Python says
+                    raise UnlikeError
         names = {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
         code = compile(ast.Expression(e), "<what failed>", "eval")
         return eval(code, {"__builtins__": {}}, {n: self._name(n) for n in names})
@@ -174,7 +177,7 @@ class _Names:
 
     def _is_harmless(self, f: Any) -> bool:
         """Whether a function only computes, and is not the user's."""
-        of_value = isinstance(getattr(f, "__self__", None), (*_PLAIN, np.ndarray, list, tuple))
+        of_value = isinstance(getattr(f, "__self__", self), _VALUES)
         is_class = isinstance(f, type) and f.__module__ in ("builtins", "numpy")
         known = of_value or is_class or isinstance(f, (types.BuiltinFunctionType, np.ufunc, type(np.sum)))
         known = known or (isinstance(f, types.FunctionType) and is_library_function(f))
