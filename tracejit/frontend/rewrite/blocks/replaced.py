@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tracejit.frontend import active
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place
 from tracejit.frontend.rewrite.blocks.containers import NONE, is_leaf, opened, parts, replaced
 from tracejit.frontend.rewrite.blocks.hidden import Picked
@@ -72,7 +73,8 @@ class Replaced:
             if x is not value or id(o.container) not in known
         ]
         seen = frame.containers.seen.keys() | frame.containers.tuples.keys()
-        if any(id(x) in seen for x in (*mine, *may_be)):
+        session = active.session()  # which may have met them in the step
+        if any(id(x) in seen or session.is_stand_in(x) for x in (*mine, *may_be)):
             raise NotNative(f"`{name}` is a container of outside after a step", peel=True, name=name)
 
     def check_handed_on(
