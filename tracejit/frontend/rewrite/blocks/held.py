@@ -3,7 +3,6 @@ a loop or branch."""
 
 from __future__ import annotations
 
-import array
 import collections
 import io
 import operator
@@ -20,18 +19,14 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
+from tracejit.frontend.rewrite.blocks.kinds import kind_of
 from tracejit.frontend.shadows import randoms
 from tracejit.frontend.shadows.copied import is_made_within
-from tracejit.frontend.shadows.growing import Growing
 from tracejit.tracing import Box
 
-#: Classes of containers, whose own methods read and refill those that derive from them.
-_CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
-_BYTES = (bytearray, array.array)
-_APPENDED: Any = Growing.tj_new
-#: What many large lists hold, by identity: a metaclass may not let its classes be hashed.
-_ATOMS = frozenset(map(id, (bool, int, float, complex, str, Box)))
-_OF_FUNCTIONS = [vars(types.FunctionType)[n] for n in ("__code__", "__defaults__", "__kwdefaults__")]
+#: Classes whose objects never change or are looked after elsewhere, by identity: a metaclass may not let its classes be
+#: hashed.
+_ATOMS = frozenset(map(id, (bool, int, float, complex, str, type(None), types.CodeType, Box)))
 _SMALL = 4096  # elements of arrays of NumPy's own
 #: Containers and objects are looked into so deep, for what a block changed in them; for iterators less, which many
 #: objects hold that have nothing to do with it.
@@ -63,9 +58,7 @@ class Containers:
                 self._look(name, value, DEPTH)
 
     def _look(self, name: str, x: Any, depth: int) -> None:
-        if not depth or id(x) in self.seen or id(x) in self.known:
-            return
-        if type(x) is Box:
+        if id(type(x)) in _ATOMS or not depth or id(x) in self.seen or id(x) in self.known:
             return
         if issubclass(type(x), tuple) and tuple.__len__(x):
             self.tuples[id(x)] = x
@@ -129,34 +122,33 @@ class Held:
     __slots__ = ("cell", "items", "names", "of_class", "slots", "state", "written")
 
     def __init__(self, x: Any) -> None:
+        cls = type(x)
         self.items: Any = None
         self.names: dict[str, Any] | None = None
         self.slots: dict[Any, Any] = {}
-        self.cell: list[Any] = [get(x)] if type(x) is types.CellType else []
+        self.cell: list[Any] = [get(x)] if cls is types.CellType else []
         self.state: bytes | None = None
-        self.of_class = isinstance(x, type)
+        self.of_class = issubclass(cls, type)
         self.written = outside.written(x)
         if self.written is not None:
             return
-        base = _base_of(x)
-        if base is not None:
-            self.items = _items(base, x)
-        elif randoms.is_generator(x):
+        kind = kind_of(cls)
+        if kind.base is not None:
+            self.items = _items(kind.base, x)
+        elif kind.may_draw and randoms.is_generator(x):
             self.state = randoms.state_of(x)
-        elif isinstance(x, _BYTES):
+        elif kind.is_bytes:
             self.state = bytes(x)
-        if isinstance(x, Columns):
-            self.slots = {d: d.__get__(x) for d in (getattr(Columns, n) for n in Columns.tj_followed)}
-        elif type(x) is Growing:
-            self.slots = {_APPENDED: x.tj_new}
-        elif type(x) is np.ndarray and x.size <= _SMALL and not x.dtype.hasobject:  # in an object of NumPy's
-            self.state = x.tobytes()
-        elif isinstance(x, type):
+        if cls is np.ndarray:
+            if x.size <= _SMALL and not x.dtype.hasobject:  # in an object of NumPy's
+                self.state = x.tobytes()
+        elif self.of_class:
             if not is_library_class(x):
                 self.names = dict(vars(x))
-        elif type(x) is types.FunctionType or not _is_library(x):
-            self.names = _names(x)
-            self.slots = {d: _slot(d, x) for d in _descriptors(type(x))}
+        else:
+            if kind.has_names and (cls is not types.ModuleType or sys.modules.get(x.__name__) is not x):
+                self.names = _names(x)
+            self.slots = {d: _slot(d, x) for d in kind.slots}
 
     @property
     def empty(self) -> bool:
@@ -170,17 +162,15 @@ class Held:
         )
 
     def values(self, name: str) -> Iterator[tuple[str, Any]]:
-        """What it holds, with names; numbers and texts among the items, which can't change, are left out."""
-        if isinstance(self.items, dict):
-            yield from ((f"{name}[{k!r}]", y) for k, y in self.items.items())
-        else:
-            yield from (
-                (f"{name}[{n}]", y) for n, y in enumerate(self.items or ()) if id(type(y)) not in _ATOMS
-            )
-        yield from ((f"{name}.{k}", y) for k, y in (self.names or {}).items() if not self.skips(y))
-        yield from ((f"{name}.{d.__name__}", y) for d, y in self.slots.items())
+        """What it holds, with names; numbers and texts, which can't change, are left out."""
+        items = self.items.items() if isinstance(self.items, dict) else enumerate(self.items or ())
+        yield from ((f"{name}[{k!r}]", y) for k, y in items if id(type(y)) not in _ATOMS)
+        names = (self.names or {}).items()
+        yield from ((f"{name}.{k}", y) for k, y in names if id(type(y)) not in _ATOMS and not self.skips(y))
+        yield from ((f"{name}.{d.__name__}", y) for d, y in self.slots.items() if id(type(y)) not in _ATOMS)
         yield from ((name, y) for y in self.cell)
-        yield from ((f"{name}.{k}", y) for k, y in (self.written or {}).items())
+        written = (self.written or {}).items()
+        yield from ((f"{name}.{k}", y) for k, y in written if id(type(y)) not in _ATOMS)
 
     def skips(self, x: Any) -> bool:
         """Whether `x` is a method of a class, of which another object is found than this."""
@@ -195,7 +185,7 @@ class Held:
         pairs = [(self.items, now.items), (self.names, now.names), (self.slots, now.slots)]
         if any(_keys(a) != _keys(b) for a, b in pairs):
             return None
-        base: Any = _base_of(x)
+        base: Any = kind_of(type(x)).base
         found: dict[str, Cell] = {name: x} if self.cell and self.cell[0] is not now.cell[0] else {}
         for k in _differing(self.items, now.items):
             found[f"{name}[{k!r}]"] = _place(x, x, k, base.__getitem__, base.__setitem__)
@@ -242,12 +232,13 @@ class Held:
         if self.cell:
             put(x, self.cell[0])
             return
-        base: Any = _base_of(x)
+        kind = kind_of(type(x))
+        base = kind.base
         if base is not None:
             base.clear(x)
             fill = base.extend if base in (list, collections.deque) else base.update
             fill(x, self.items)
-        if isinstance(x, _BYTES):
+        if kind.is_bytes:
             del x[:]
             x.extend(self.state or b"") if isinstance(x, bytearray) else x.frombytes(self.state or b"")
         elif type(x) is np.ndarray:
@@ -295,26 +286,8 @@ def _differing(a: Any, b: Any) -> list[Any]:
     return [k for k in _keys(a) if a[k] is not b[k]]
 
 
-def _base_of(x: Any) -> Any:
-    """The class of containers that `x` is one of, or None."""
-    if type(x).__module__.partition(".")[0] in ("tracejit", "numpy"):
-        return None
-    return next((base for base in _CONTAINERS if isinstance(x, base)), None)
-
-
 def _items(base: Any, x: Any) -> Any:
     return dict(base.items(x)) if issubclass(base, dict) else list(base.__iter__(x))
-
-
-def _is_library(x: Any) -> bool:
-    """Whether nothing of the attributes of `x` is to be looked at."""
-    cls = type(x)
-    if isinstance(x, types.ModuleType):
-        return cls is not types.ModuleType or sys.modules.get(x.__name__) is x
-    if cls.__module__ == "builtins":  # so are classes of code that was run by `exec` without a module's name
-        heap = cls.__flags__ & (1 << 9)  # Py_TPFLAGS_HEAPTYPE: made by a class statement
-        return not (heap or isinstance(x, BaseException))
-    return cls.__module__.partition(".")[0] == "tracejit"
 
 
 def _refill_class(cls: type, names: dict[str, Any]) -> None:
@@ -334,20 +307,6 @@ def _names(x: Any) -> dict[str, Any] | None:
     return dict(names) if type(names) is dict else None
 
 
-def _descriptors(cls: type) -> list[Any]:
-    """The slots that a class declares."""
-    if cls is types.FunctionType:
-        return _OF_FUNCTIONS
-    own = [vars(BaseException)["args"]] if issubclass(cls, BaseException) else []
-    return own + [
-        d
-        for base in cls.__mro__
-        if "__slots__" in vars(base)
-        for name, d in vars(base).items()
-        if type(d) is types.MemberDescriptorType and not name.startswith("_tj_")
-    ]
-
-
 def _slot(descriptor: Any, x: Any) -> Any:
     try:
         return descriptor.__get__(x)
@@ -361,5 +320,5 @@ def _identical(a: Any, b: Any) -> bool:
     if len(a) != len(b):
         return False
     if isinstance(a, dict):
-        return list(a) == list(b) and all(a[k] is b[k] for k in b)
+        return list(a) == list(b) and all(map(operator.is_, a.values(), b.values()))
     return all(map(operator.is_, a, b))
