@@ -252,3 +252,65 @@ def list_that_a_branch_gives_back() -> Any:
         return p
 
     return f, [([A, 2.0], 0.25), ([A, 0.0], 0.25), ([A, 1.0], 0.25)], None
+
+
+class Held:
+    def __init__(self) -> None:
+        self.items: list[float] = []
+        self.asked = 0
+
+    def __len__(self) -> int:
+        self.asked += 1
+        return len(self.items)
+
+    def __contains__(self, v: float) -> bool:
+        self.asked += 1
+        return any(v == w for w in self.items)
+
+
+@program
+def sizes_that_values_decide() -> Any:
+    def f(x):
+        held = Held()
+        for v in x:
+            if v > 0:
+                held.items.append(v * 2)
+        kind = "some" if held else "none"
+        return len(held), kind, x[0] * 2 in held, 7.0 not in held, held.asked
+
+    return f, [(A,), (-A,), (np.zeros(3),), (np.arange(9.0),)], None
+
+
+class Size:
+    def __init__(self, n: Any) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n
+
+
+@program
+def sizes_that_are_no_sizes() -> Any:
+    def f(x, n):
+        return len(Size(n)) * x, len(Size(np.int64(n)))
+
+    return f, [(A, 3), (A, 5), (A, -1), (A, 0), (A, 2.0)], None
+
+
+@program
+def what_is_in_it_is_true_or_not() -> Any:
+    class Near:
+        def __init__(self, at):
+            self.at = at
+
+        def __contains__(self, v):
+            return abs(v - self.at).round()  # type: ignore[return-value]
+
+    def f(x):
+        n = 0
+        for v in x:
+            if v in Near(0.5):
+                n += 1
+        return n, x[0] in Near(2.0), x[1] not in Near(1.4)
+
+    return f, [(A,), (A * 2,), (np.full(3, 2.0),)], None

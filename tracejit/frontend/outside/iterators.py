@@ -10,6 +10,7 @@ import functools
 import gc
 import itertools
 import types
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -66,14 +67,18 @@ def _copy(x: Any, done: dict[int, Any]) -> Any:
     cls = type(x)
     if cls is itertools.count:
         new = itertools.count(*_numbers(x))
+    elif cls is itertools.cycle:
+        with warnings.catch_warnings():  # from Python 3.12 on, until 3.14 has it no longer
+            warnings.simplefilter("ignore", DeprecationWarning)
+            make, args, (given, first) = x.__reduce__()
+            new = make(*[_copy(a, done) for a in args])
+            new.__setstate__(([*given], first))  # the list of what it has given, which it would share
     elif cls in CLASSES:
         make, args, *state = x.__reduce__()
         if cls in _CALLS and args[0] not in _PURE:
             raise TypeError("an iterator calls a function")
         new = make(*[_copy(a, done) if _is_iterator(a) else a for a in args])
         for s in state:
-            if cls is itertools.cycle:  # the list of what it has given, which it would share
-                s = ([*s[0]], *s[1:])
             new.__setstate__(s)
     else:
         raise TypeError(f"a {cls.__name__}")

@@ -278,3 +278,39 @@ def test_how_deep_calls_may_be_is_pythons():
 
     with tj.config.override(fallback=True), pytest.warns(tj.errors.FallbackWarning, match="RecursionError"):
         assert tj.jit(f)(1.0) == 401.0
+
+
+class Odd:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def call(self, x: Any) -> Any:
+        self.calls += 1
+        if self.calls % 2:
+            raise ValueError(f"odd {self.calls}")
+        return x + "a"
+
+
+def test_a_check_before_what_fails_always_reaches_the_handler() -> None:
+    def f(x: Any) -> Any:
+        try:
+            try:
+                odd.call(x)
+            except LookupError:
+                return "never"
+        except Exception as e:
+            return type(e).__name__
+
+    odd = Odd()
+    plain = [f(np.ones(2)) for _ in range(3)]
+    odd = Odd()
+    g = tj.jit(f, fallback=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tj.errors.FallbackWarning)
+        assert [g(np.ones(2)) for _ in range(3)] == plain
+    odd, strict = Odd(), tj.jit(f, fallback=False)
+    found = set()
+    for _ in range(3):
+        with contextlib.suppress(tj.errors.TracejitError):
+            found.add(strict(np.ones(2)))
+    assert found <= {*plain}

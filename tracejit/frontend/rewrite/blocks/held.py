@@ -19,7 +19,7 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
-from tracejit.frontend.rewrite.blocks.kinds import kind_of
+from tracejit.frontend.rewrite.held_kinds import kind_of
 from tracejit.frontend.shadows import randoms
 from tracejit.frontend.shadows.copied import is_made_within
 from tracejit.tracing import Box

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks import keys
 from tracejit.frontend.rewrite.hooks.folds import all_, any_, over
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
-from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth
+from tracejit.frontend.rewrite.hooks.predicates import asked, length_of, need_select, raw_truth, truth
 from tracejit.frontend.shadows.growing import Growing
 from tracejit.frontend.text import shown
 from tracejit.frontend.text.deferred import Text, is_text, known, length
@@ -95,7 +96,10 @@ def len_(x: Any) -> Any:
         return length(x)
     if type(x) is Box and x.aval.shape and type(x.aval.shape[0]) is not int:
         return x.shape[0]
-    return x.tj_count() if isinstance(x, (Growing, Columns)) else len(x)
+    if isinstance(x, (Growing, Columns)):
+        return x.tj_count()
+    out = length_of(x)
+    return len(x) if out is None else out
 
 
 def list_(*args: Any) -> Any:
@@ -196,6 +200,14 @@ def contains(item: Any, held: Any) -> Any:
         return over(any, container, equal)  # a comparison of the user's, which may not be made
     if (found := lookups.has(item, container)) is not None:
         return any_(found)
+    method = getattr(type(container), "__contains__", None)
+    if isinstance(
+        method, types.FunctionType
+    ):  # the user's, which may not know, as Python's operator would ask it to
+        found = asked(method(container, item))
+        return (
+            box(raw_truth(found), weak=True) if type(found) is Box and truth(found) is None else bool(found)
+        )
     return (keys.key(item) if id(type(container)) in keys.HASHED else item) in container
 
 

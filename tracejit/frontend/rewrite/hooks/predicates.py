@@ -9,22 +9,54 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.control.regions.staging import convert
 from tracejit.errors import NotAnArrayError
+from tracejit.frontend.rewrite.hooks.messages import fail_if
+from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.operands import dtype_of, result_type
-from tracejit.tracing import Box
+from tracejit.tracing import Box, box
 
 
 def asked(x: Any) -> Any:
-    """What is to be true where `x` is a condition: for an object of a class with a `__bool__`, what that gives, which
-    may be traced. Python itself takes nothing but True and False there."""
+    """What is to be true where `x` is a condition: for an object of a class with a `__bool__` or `__len__`, what that
+    gives, which may be traced. Python itself takes nothing but values of its own there."""
     if type(x) in (Box, bool, int, float, str, list, tuple, dict, np.bool_):
         return x
     method = getattr(type(x), "__bool__", None)
+    if method is None:
+        out = length_of(x)
+        return x if out is None else out
     method = getattr(method, "followed", method)
     return method(x) if isinstance(method, types.FunctionType) else x
+
+
+class _Sized:
+    """What `__len__` of a class of the user's has given, for Python to look at."""
+
+    def __init__(self, out: Any) -> None:
+        self.out = out
+
+    def __len__(self) -> int:
+        return self.out
+
+
+def length_of(x: Any) -> Any:
+    """What `len` gives for an object of a class of the user's with a `__len__`, which may be traced; None of other
+    objects."""
+    followed = getattr(getattr(type(x), "__len__", None), "followed", None)
+    if followed is None:
+        return None
+    out = followed(x)
+    if type(out) is not Box or out.aval.shape or out.aval.dtype.kind not in "iu" or truth(out) is not None:
+        return len(_Sized(out))
+    raw = convert(out.read(), dtypes.int64)
+    known = bounds_of(raw)
+    if known is None or known[0] < 0:
+        fail_if(ops.compare.lt(raw, np.int64(0)), ValueError("__len__() should return >= 0"))
+    return box(raw, weak=True)
 
 
 def truth(x: Any) -> bool | None:

@@ -64,14 +64,13 @@ class tried:
             return
         caught = tuple(k for k in _flat(self.kinds()) if isinstance(k, type))
         if error is not None:
+            said = None
             if isinstance(error, caught):
                 _refuse_depth(error)
-                if not refusals.met() and self._looks_at(error) and (said := by_numpy(error)) is not None:
-                    raise said from None
-                alone = all(e is error for e in refusals.met())
-                if alone and self._is_unclear(error) and (said := by_line(error)) is not None:
-                    refusals.withdraw(lambda e: e is error)
-                    raise said from None
+                said = self._said(error)
+            if said is not None:
+                self._look_at_checks(caught)
+                raise said from None
             self._ask(error, caught)
             doubtful = not refusals.met() and isinstance(error, caught) and self._is_doubtful(error)
             if doubtful and (self._looks_at(error) or not _is_of_a_new_attribute(error)):
@@ -80,7 +79,21 @@ class tried:
                 ) from error
             if refusals.met() or not isinstance(error, caught):
                 return
-        for eqn, raises in _failures(self.program.eqns[self.start :]):
+        self._look_at_checks(caught)
+
+    def _said(self, error: Any) -> BaseException | None:
+        """What NumPy or Python says instead of `error`, which is withdrawn then; None where that is not known."""
+        said = by_numpy(error) if not refusals.met() and self._looks_at(error) else None
+        alone = all(e is error for e in refusals.met())
+        if said is None and alone and self._is_unclear(error):
+            said = by_line(error)
+            if said is not None:
+                refusals.withdraw(lambda e: e is error)
+        return said
+
+    def _look_at_checks(self, caught: tuple[type, ...]) -> None:
+        """Let Python do calls over in which a check of the body fails that a handler catches."""
+        for eqn, raises in _failures(self.program.eqns[self.start :] if self.program is not None else ()):
             if issubclass(raises, caught) and not getattr(raises, "redo", False):
                 _leave_to_python(eqn, raises, place(self.kinds, self.kinds.__code__.co_firstlineno))
 
