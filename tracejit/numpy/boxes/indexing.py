@@ -17,6 +17,7 @@ from tracejit.errors import (
     ReadOnlyViewError,
     ShapeError,
     TracerArrayError,
+    UnfollowedError,
 )
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of, capacity
@@ -192,7 +193,11 @@ def setitem(x: Box, index: Any, value: Any) -> None:
     if type(value) in _PYTHON_VALUES:
         value = converted(value, x.aval.dtype)
     elif type(value) in LISTS:
-        value = wrap(nested(list(value), x.aval.dtype))
+        try:
+            value = wrap(nested(list(value), x.aval.dtype))
+        except (ValueError, TypeError, OverflowError) as e:
+            reason = f"NumPy writes the items before the one that fails ({e})"
+            raise UnfollowedError(what="a list that is assigned to items of an array", reason=reason) from e
     elif type(value) is Box and value.weak:
         value = box(convert(value, x.aval.dtype))
     if type(value) is Box and value.aval.shape:
