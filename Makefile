@@ -55,7 +55,7 @@ bench-gpu: $(STAMP)
 	$(BIN)/python -m benchmarks.gpu $(GPU_ARGS)
 
 bench: .venv-bench/.installed
-	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
+	PYTHONDONTWRITEBYTECODE= .venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
 
 .venv-bench/.installed: pyproject.toml
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
