@@ -183,6 +183,21 @@ class Scattered(View):
 _PYTHON_VALUES = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
+def _listed(xs: Any, dtype: np.dtype) -> Box:
+    """A list as an array of these. Raises what NumPy raises for the first item; UnfollowedError where a later one can't
+    be converted, before which NumPy would have written others."""
+    try:
+        return wrap(nested(list(xs), dtype))
+    except (ValueError, TypeError, OverflowError) as e:
+        first = xs
+        while type(first) in LISTS and len(first):
+            first = first[0]
+        if type(first) is not Box:
+            np.asarray(first, dtype)
+        reason = f"NumPy writes the items before the one that fails ({e})"
+        raise UnfollowedError(what="a list that is assigned to items of an array", reason=reason) from e
+
+
 def setitem(x: Box, index: Any, value: Any) -> None:
     """`x[index] = value`, with NumPy's casting and broadcasting, seen by every view of the same storage."""
     shape = extents.shape_here(x.aval.shape)
@@ -193,11 +208,7 @@ def setitem(x: Box, index: Any, value: Any) -> None:
     if type(value) in _PYTHON_VALUES:
         value = converted(value, x.aval.dtype)
     elif type(value) in LISTS:
-        try:
-            value = wrap(nested(list(value), x.aval.dtype))
-        except (ValueError, TypeError, OverflowError) as e:
-            reason = f"NumPy writes the items before the one that fails ({e})"
-            raise UnfollowedError(what="a list that is assigned to items of an array", reason=reason) from e
+        value = _listed(value, x.aval.dtype)
     elif type(value) is Box and value.weak:
         value = box(convert(value, x.aval.dtype))
     if type(value) is Box and value.aval.shape:
