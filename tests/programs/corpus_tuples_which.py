@@ -211,7 +211,7 @@ def keys_that_are_items_too() -> Any:
             key = (i % 3, int(u[i] > 0))
             if key not in seen:
                 seen[key] = u[i]
-                order.append(key)
+                order.append((*key, i))
         return seen, order
 
     return f, CALLS, None
@@ -243,3 +243,31 @@ def nested_tuples_in_two_lists() -> Any:
         return edges, points, p
 
     return f, CALLS, None
+
+
+@program
+def cells_of_a_grid() -> Any:
+    def f(x):
+        p, path = (x, 1), []
+        for i in range(5):
+            p = (x * i, i)
+            path.append(p)
+        grid, cell, at = np.zeros((3, 4)), (1, 2), (0, 0)
+        grid[cell] = 7
+        for move in [(0, 1), (1, 0), (0, 2)]:
+            at = (at[0] + move[0], at[1] + move[1])
+            grid[at] += x
+        np.add.at(grid, (0, 1), 2.0)
+        best = path[0]
+        return path, p, grid, grid[cell], tuple(best) is best, best[:] is best, [best, path[0]]
+
+    return f, [(1.5,), (2.5,), (-1.0,)], None
+
+
+@program
+def keys_and_values_that_are_one() -> Any:
+    def f(x):
+        k = (1, 2)
+        return {k: x}, k, [k], {k: 2}
+
+    return f, [(1.5,), (2.5,)], None

@@ -70,8 +70,6 @@ class TracejitError(Exception):
     redo: ClassVar[bool] = False
     #: Whether another trace, in which lists of traced length share their arrays, may go on.
     shares_arrays = False
-    #: Whether another trace, in which tuples have numbers that say which is which, may go on.
-    numbers_tuples = False
     #: Of loops: whether a known number of steps, however large, is enough.
     fills_lists = False
 

@@ -104,7 +104,6 @@ class Run(Memory):
         self.has_texts = False
         self.has_variants = False  # whether a value is of one type or another, as conditions say
         self.plain_lists = False  # lists of traced length have items of one type only
-        self.numbers: Any = None  # those of tuples: `lists.numbered.Numbers`, in runs that need them
         self.used_options = False  # whether one had items of several
         self.no_variants = False  # whether code would not see that
         self.streams = sys.stdout, sys.stderr  # as the run finds them

@@ -108,14 +108,15 @@ def is_chosen(session: frontend.Session, given: dict[int, Path]) -> bool:
 
 
 def has_twice(out: Any) -> bool:
-    """Whether a result has the same container at two places."""
+    """Whether a result has the same container at two places, of which one may be that of a key."""
     met: set[int] = set()
 
     def see(x: Any) -> bool:
         inside = _parts(x)
         again = bool(inside) and id(x) in met
         met.add(id(x))
-        return again or any(see(part) for _, part in inside)
+        keys = [k for k in x if type(k) is tuple] if isinstance(x, _DICTS) else ()
+        return again or any(map(see, keys)) or any(see(part) for _, part in inside)
 
     return see(out)
 

@@ -159,19 +159,9 @@ class InputsNeeded(Exception):
 class SharingNeeded(Exception):
     """The function is to be traced with lists that have their arrays themselves."""
 
-    way = "shares_arrays"
-
-
-class NumbersNeeded(Exception):
-    """The function is to be traced with tuples that have numbers."""
-
-    way = "numbers_tuples"
-
 
 class PlainNeeded(Exception):
     """The function is to be traced with lists of traced length whose items are of one type."""
-
-    way = "plain_lists"
 
 
 def ask_for_more(
@@ -181,8 +171,6 @@ def ask_for_more(
     that Python has no such exception, where a number was taken for NumPy's."""
     if isinstance(error, TracejitError) and error.shares_arrays and not varying.shares_arrays:
         raise SharingNeeded from None
-    if isinstance(error, TracejitError) and error.numbers_tuples and not varying.numbers_tuples:
-        raise NumbersNeeded from None
     if isinstance(error, TracejitError) and error.arguments:
         arguments.follow(call, error)
     places = structures_needed(error, trace, capture) or inputs_needed(error, trace, capture)

@@ -17,6 +17,7 @@ so that nothing is written if making one fails.
 from __future__ import annotations
 
 import collections
+import enum
 import types
 from collections.abc import Callable
 from itertools import count
@@ -32,14 +33,13 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.made import Lines
-from tracejit.frontend.lists.numbered import Made, Numbered
 from tracejit.frontend.lists.tables import parts
-from tracejit.frontend.origins import is_library_class, why_not
-from tracejit.frontend.outside.constants import is_constant
+from tracejit.frontend.origins import is_library_class, is_library_function, why_not
 from tracejit.frontend.outside.iterators import Advanced, advance
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
 from tracejit.frontend.rewrite.blocks.chosen import known
 from tracejit.frontend.shadows import behind, classes, containers
+from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text.deferred import Text
 from tracejit.frontend.variants.node import Variant, numbers_of, of_numbers
 from tracejit.ir.values import Value
@@ -114,7 +114,6 @@ class _Writer:
         self.put: list[str] = []
         self.names: dict[str, Any] = {}
         self.displays: set[str] = set()  # of tuples
-        self.tuples: str | None = None  # those with numbers
         self.known: dict[int, str] = {}  # of values by id
         self.nodes: dict[Any, str] = {}  # of places
         self.open: set[int] = set()  # containers that are being made
@@ -190,10 +189,6 @@ class _Writer:
         row = row_of(x)
         if row is not None and self.session.outside.get(id(x.storage)) is not x:
             text = self.arrays.of_row(row, x.identity)
-        elif cls is Numbered:
-            text = self.new(
-                f"{self._tuples()}.one(({self.listed(x, what)}), {self.value(x.tj_number, what)})"
-            )
         elif cls is Box or isinstance(x, (np.ndarray, np.generic, Value)):
             text = f"x{len(self.store.leaves)}"
             self.store.leaves.append(x)
@@ -210,7 +205,7 @@ class _Writer:
             return self.at(node)
         if id(x) in self.given:
             return self.argument(self.given[id(x)])
-        if is_constant(x):
+        if _is_constant(x):
             return self.const(classes.users_class(x))
         if cls is Listed:
             return self.pieces(x, what)
@@ -223,8 +218,7 @@ class _Writer:
             made, pieces = parts(x)
             arenas = "".join(f"{self.arrays.arena(a)}, " for a in x.tj_arenas if a is not None)
             given = self.listed(pieces, what) + (f"arenas=({arenas})" if arenas else "")
-            text = f"{self.const(made)}({given})"
-            return self.new(f"{self._tuples()}.all({text})" if self.session.numbers is not None else text)
+            return self.new(f"{self.const(made)}({given})")
         if cls is types.BuiltinMethodType and type(x.__self__) in (*_DISPLAYS, *containers.CONTAINERS):
             return self.new(f"{self.value(x.__self__, what)}.{x.__name__}")
         derived = containers.is_derived(x)
@@ -294,13 +288,6 @@ class _Writer:
             made, real = self.const(tuple.__new__), self.const(classes.users_class(cls))
             return self.new(f"{made}({real}, ({inside}))")
         return self.new(f"{self.const(cls)}(({inside}))")
-
-    def _tuples(self) -> str:
-        """What has the tuples of a call by their numbers."""
-        if self.tuples is None:
-            held = {-1 - n: x for n, x in enumerate(self.session.numbers.constants)}
-            self.tuples = self.new(f"{self.const(Made)}({self.const(held)})")
-        return self.tuples
 
     def _own(self, display: str) -> str:
         """A tuple's display; of two that are constants Python makes one where they are equal."""
@@ -389,3 +376,20 @@ def _filled_slots(x: Any) -> list[str]:
         n for base in type(x).__mro__ for n, d in vars(base).items() if type(d) is types.MemberDescriptorType
     ]
     return [n for n in names if hasattr(x, n)]
+
+
+def _is_constant(x: Any) -> bool:
+    """Whether it is the same at every call: what belongs to a library, members of enumerations, classes."""
+    if isinstance(x, (enum.Enum, np.ufunc)):
+        return True
+    if isinstance(x, types.BuiltinFunctionType):
+        return x.__self__ is None or isinstance(x.__self__, types.ModuleType)
+    if isinstance(x, type):
+        real = classes.users_class(x)
+        made = (getattr(f, "__globals__", None) for f in vars(real).values())
+        return not any(isinstance(scope, GuardedGlobals) for scope in made)
+    return (
+        type(x) is types.FunctionType
+        and not isinstance(x.__globals__, GuardedGlobals)
+        and is_library_function(x)
+    )

@@ -21,14 +21,7 @@ from tracejit.api.jit.parts import Shared
 from tracejit.api.jit.placing import needed, placed, places_of, strides_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
-from tracejit.api.jit.sizes import (
-    InputsNeeded,
-    NumbersNeeded,
-    PlainNeeded,
-    SharingNeeded,
-    ask_for_more,
-    decided_by_sizes,
-)
+from tracejit.api.jit.sizes import InputsNeeded, PlainNeeded, SharingNeeded, ask_for_more, decided_by_sizes
 from tracejit.api.jit.stored import Store
 from tracejit.api.jit.varying import JitCapture, Varying
 from tracejit.control.regions.staging import raw_result
@@ -39,7 +32,6 @@ from tracejit.errors import (
     NumberError,
 )
 from tracejit.frontend.lists.columns import Columns
-from tracejit.frontend.lists.numbered import Numbers
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -74,8 +66,11 @@ def trace_program(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
         except StaleView:
             copies_views = False
             continue
-        except (PlainNeeded, SharingNeeded, NumbersNeeded) as e:
-            setattr(varying, e.way, True)
+        except PlainNeeded:
+            varying.plain_lists = True
+            continue
+        except SharingNeeded:
+            varying.shares_arrays = True
             continue
         except InputsNeeded as e:
             if not varying.fail(e.places):
@@ -108,13 +103,12 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     capture = JitCapture(trace, varying, call.options.device is not None)
     session = frontend.Session(capture, call.options.capture)
     session.copies_views, session.over = copies_views, call.over
-    session.plain_lists = varying.plain_lists or varying.numbers_tuples
+    session.plain_lists = varying.plain_lists
     session.room, session.arenas = varying.room, {} if varying.shares_arrays else None
     args = make_args(trace, call.avals(), call.bounds)
     assumptions = Assumptions(call, trace, args, session.decisions)
     trace.decides = lambda values: decided_by_sizes(values, call, trace.eqns, args)
     with new_trace(trace):
-        session.numbers = Numbers() if varying.numbers_tuples else None
         boxes = _boxes(call, args)
         positional, kwargs = _arguments(call, session, capture, boxes)
         arguments.follow_entities(call)
@@ -251,12 +245,7 @@ def _result(
     run has changed."""
     if session.has_buffers or session.choices.tuples.marks:
         session.choices.tuples.check([out, *(c.value for c in session.changes)])
-    stored = (
-        session.numbers is not None
-        or handed.has_twice(out)
-        or handed.has_stand_ins(out)
-        or handed.is_chosen(session, given)
-    )
+    stored = handed.has_twice(out) or handed.has_stand_ins(out) or handed.is_chosen(session, given)
     if not session.changes and not stored:
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
         if not any(map(_is_stored, leaves)):

@@ -69,7 +69,6 @@ class Varying:
         self.again = 0
         self.room = ROOM  # of lists that the program lets grow
         self.plain_lists = False  # whether their items are of one type only
-        self.numbers_tuples = False  # whether tuples have numbers that say which is which
         self.shares_arrays = False  # whether these have their arrays themselves, and no copies
 
     def is_input(self, place: Place) -> bool:

@@ -176,11 +176,9 @@ class Buffer(Columns):
 
     def tj_array(self) -> Box:
         """The array that NumPy makes of it."""
-        kinds, n = self.tj_items.kinds[: self.tj_items.ordered_by or 0], self.tj_number()
-        if (
-            not kinds
-            or any(k.dtype != kinds[0].dtype for k in kinds)
-            or (self.tj_items.has_arrays and not self.tj_items.tree.is_leaf())
+        kinds, n = self.tj_items.kinds, self.tj_number()
+        if any(k.dtype != kinds[0].dtype for k in kinds) or (
+            self.tj_items.has_arrays and not self.tj_items.tree.is_leaf()
         ):
             raise self.tj_refusal("an array of tuples of several types")
         if kinds[0].dtype != np.float64 or not self.tj_items.tree.is_leaf() or kinds[0].shape:
@@ -235,7 +233,6 @@ class Buffer(Columns):
         """A sorted list of the items, of which equal ones keep their order. `by`: a list of their keys, or None."""
         by = self if by is None else by
         kinds, n = by.tj_items.kinds if type(by) is Buffer else (), self.tj_number()
-        kinds = kinds[: by.tj_items.ordered_by or 0] if kinds else ()
         if not kinds or any(k.shape or k.dtype.kind == "c" for k in kinds) or type(backwards) is not bool:
             raise self.tj_refusal("sorting by other things than numbers")
         columns = [by.tj_values(k) for k in range(len(kinds))]

@@ -13,13 +13,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import ops, tree
 from tracejit.errors import BufferedListError
 from tracejit.frontend import active
 from tracejit.frontend.lists import arenas, marks
 from tracejit.frontend.lists.arenas import FULL
-from tracejit.frontend.lists.items import Items, Kind, is_bare
-from tracejit.frontend.lists.numbered import leaves as leaves_of
+from tracejit.frontend.lists.items import Items, Kind
 from tracejit.frontend.lists.options import Options, any_items, joined
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
@@ -153,8 +152,7 @@ class Columns:
 
     def tj_tokens(self) -> list[Any]:
         """What stands for its items where these are tuples (`lists.tuples`)."""
-        bare = self.tj_items.is_tuple and (isinstance(self.tj_items, Options) or is_bare(self.tj_items.tree))
-        return [self.tj_tuples] if bare else []
+        return [self.tj_tuples] if self.tj_items.is_tuple else []
 
     def tj_count(self) -> Any:
         """`len`, which may be traced."""
@@ -255,7 +253,7 @@ class Columns:
 
     def tj_unlist(self, xs: Any) -> None:
         """It is given up for the list that it was made of, which had the items `xs`."""
-        for row in map(leaves_of, xs if any(self.tj_rows_of) else ()):
+        for row in map(tree.leaves, xs if any(self.tj_rows_of) else ()):
             for x in row:
                 for s in storages_of(x) if type(x) is Box else ():
                     s.rows = None
@@ -263,7 +261,7 @@ class Columns:
     def tj_forget_head(self) -> None:
         """Which of its items are those that it began with is not known any more."""
         head, self.tj_head = self.tj_head, []
-        for row in map(leaves_of, head):
+        for row in map(tree.leaves, head):
             for x, rows in zip(row, self.tj_rows_of, strict=True):
                 if rows is not None:
                     rows.lost = True

@@ -16,7 +16,7 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import inside, raw_of
-from tracejit.frontend.lists.items import Items, items_of
+from tracejit.frontend.lists.items import items_of
 from tracejit.frontend.lists.options import Options, any_common
 from tracejit.frontend.variants.node import Variant
 from tracejit.ir.avals import aval_of
@@ -87,7 +87,7 @@ def _traced(heap: Any, *items: Any) -> Any:
 
 
 def _is_traced(x: Any) -> bool:
-    if isinstance(x, tuple):
+    if type(x) is tuple:
         return any(map(_is_traced, x))
     return type(x) is Variant or (type(x) is Box and isinstance(x.read(), Value))
 
@@ -95,15 +95,13 @@ def _is_traced(x: Any) -> bool:
 def _check(heap: Buffer, items: Sequence[Any] = ()) -> None:
     """Complex numbers have no order; a NaN in a tuple equals itself there, if it is the same object."""
     heap.tj_only_numbers("arrays in a heap")
-    if isinstance(heap.tj_items, Items) and heap.tj_items.ordered_by is None:
-        raise heap.tj_refusal("the order of tuples in tuples")
     if isinstance(heap.tj_items, Options):
         _check_options(heap, items)
         return
     if any(kind.dtype.kind == "c" for kind in heap.tj_items.kinds):
         raise heap.tj_refusal("the order of complex numbers")
     for item in items:
-        if isinstance(item, tuple) and items_of(item) is not None:
+        if type(item) is tuple and items_of(item) is not None:
             for x in heap.tj_leaves(item):
                 raw = to_raw(taken(x))
                 if dtypes.is_inexact(aval_of(raw).dtype):
@@ -137,10 +135,7 @@ class _Rows:
 
     def __init__(self, heap: Buffer) -> None:
         self.heap = heap
-        self.items = heap.tj_items  # of whose columns further ones are not compared
-        self.count: int = (
-            (self.items.ordered_by or 0) if isinstance(self.items, Items) else len(self.items.columns)
-        )
+        self.items, self.count = heap.tj_items, len(heap.tj_items.columns)  # further columns are not compared
         self.last = heap.tj_room - 1
 
     def _at(self, columns: Sequence[Any], k: Any) -> list[Any]:

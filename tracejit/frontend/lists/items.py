@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -10,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit import tree
-from tracejit.frontend.lists import numbered
-from tracejit.frontend.lists.numbered import Numbered
 from tracejit.numpy.boxes.layouts import order_of
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.boxes.unsure import is_mixed, is_unsure, may_have_begun
@@ -48,7 +45,7 @@ class Items(NamedTuple):
 
     def leaves(self, x: Any) -> list[Any]:
         """What an item has in each column."""
-        return numbered.leaves(x)
+        return tree.leaves(x)
 
     def item(self, parts: Sequence[Any]) -> Any:
         """The item that has these numbers and arrays."""
@@ -58,11 +55,6 @@ class Items(NamedTuple):
     def has_arrays(self) -> bool:
         """Whether an item is an array, or has one."""
         return any(k.shape for k in self.kinds)
-
-    @property
-    def ordered_by(self) -> int | None:
-        """How many columns decide the order of items: all but the number of a tuple; None where such are inside."""
-        return _compared(self.tree)
 
     @property
     def nbytes(self) -> int:
@@ -79,32 +71,11 @@ class Items(NamedTuple):
         return Items(self.tree, tuple([a if a == b else a._replace(python=None) for a, b in both]))
 
 
-@functools.lru_cache(maxsize=256)
-def _compared(structure: tree.TreeDef) -> int | None:
-    count = structure.num_leaves
-    item = tree.unflatten(structure, [0] * count)
-    inside = list(item) if isinstance(item, tuple) else []
-    for x in inside:
-        if type(x) is Numbered:
-            return None
-        inside += x if type(x) is tuple else ()
-    return count - (type(item) is Numbered)
-
-
-@functools.lru_cache(maxsize=256)
-def is_bare(structure: tree.TreeDef) -> bool:
-    """Whether it is that of a tuple of which no number says which one it is."""
-    return (
-        not structure.is_leaf()
-        and type(tree.unflatten(structure, [0] * structure.num_leaves)) is not Numbered
-    )
-
-
 def items_of(x: Any) -> Items | None:
     """What the item `x` is; None if it is something else than numbers and arrays."""
     if not _is_plain(x):
         return None
-    leaves, structure = numbered.flatten(x)
+    leaves, structure = tree.flatten(x)
     kinds = [_kind(leaf) for leaf in leaves]
     return None if not kinds or None in kinds else Items(structure, tuple(kinds))  # type: ignore[arg-type]
 
@@ -128,7 +99,7 @@ def _is_plain(x: Any) -> bool:
     """Whether `x` is a number or an array, or a tuple of such."""
     return (
         all(map(_is_plain, x))
-        if type(x) in (tuple, Numbered)
+        if type(x) is tuple
         else type(x) is Box or isinstance(x, (np.generic, *_PYTHON))
     )
 

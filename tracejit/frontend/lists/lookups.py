@@ -15,7 +15,6 @@ from tracejit import ops
 from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
 from tracejit.frontend.lists.items import Items, common, items_of
-from tracejit.frontend.lists.numbered import Numbered
 from tracejit.frontend.lists.picked import NOTHING, is_position, item
 from tracejit.frontend.lists.tables import CLASSES, DICTS, FACTORIES, MISSING
 from tracejit.ir.avals import aval_of
@@ -46,7 +45,7 @@ def _is_integer(x: Any) -> bool:
 def kinds_of(held: Any, *entry: Any) -> Items | None:
     """What the entries of a dict or set would be with one more; None if it can't be a table."""
     new = entry[0] if isinstance(held, set) else entry
-    found = None if type(entry[0]) is Numbered else items_of(new)
+    found = items_of(new)
     for x in held if isinstance(held, set) else held.items():
         mine = items_of(x)
         found = None if found is None or mine is None else found.joined(mine)

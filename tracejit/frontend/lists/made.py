@@ -9,7 +9,6 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.errors import BufferedListError
-from tracejit.frontend.lists import numbered
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.items import Items
 from tracejit.frontend.lists.options import Options
@@ -127,6 +126,6 @@ def parts(x: Buffer) -> tuple[Made, list[Any]]:
     if x.tj_seen_of is not None or x.tj_shares:
         raise x.tj_refusal("a view of a dict, or tuples of one, as a result")
     python = tuple([p if isinstance(p, bool) else None for p in x.tj_python])
-    head = [leaf for item in x.tj_head for leaf in numbered.leaves(item)]
+    head = [leaf for item in x.tj_head for leaf in tree.leaves(item)]
     made = Made(x.tj_class, x.tj_items, python, len(x.tj_head), tuple([a is not None for a in x.tj_arenas]))
     return made, [x.tj_length, x.tj_first, *x.tj_arrays(), *head]

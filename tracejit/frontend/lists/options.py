@@ -49,7 +49,7 @@ class Options:
     def kinds(self) -> NoReturn:
         raise BufferedListError(what="items of several types in this way,")
 
-    tree = ordered_by = kinds
+    tree = kinds
 
     def leaves(self, x: Any) -> list[Any]:
         """What an item has in each column."""

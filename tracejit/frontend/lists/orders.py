@@ -18,8 +18,6 @@ from tracejit import ops, tree
 from tracejit.frontend.lists import picked, tables
 from tracejit.frontend.lists.buffers import Buffer, ordered
 from tracejit.frontend.lists.items import common
-from tracejit.frontend.lists.numbered import leaves as leaves_of
-from tracejit.frontend.lists.numbered import plain
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks.calls import FORMS, builtin, sorted_
 from tracejit.frontend.rewrite.hooks.comprehensions import comprehension
@@ -128,7 +126,6 @@ def _keys(xs: Any, key: Any) -> Any:
 
 def _columns(found: Sequence[Any]) -> list[Any] | None:
     """What keys consist of, as arrays; None if Python compares them, since they are known, or no numbers of a type."""
-    found = [*map(plain, found)]
     leaves = [tree.leaves(k) for k in found]
     if not any(is_unknown(x) for row in leaves for x in row):
         return None
@@ -162,7 +159,7 @@ def _arranged(items: list[Any], order: Box) -> list[Any] | None:
         return None
     at = order.read()
     columns = []
-    for xs, k in zip(zip(*map(leaves_of, items), strict=True), kinds.kinds, strict=True):
+    for xs, k in zip(zip(*map(tree.leaves, items), strict=True), kinds.kinds, strict=True):
         whole = ops.gather.take(nested(list(xs), k.dtype), at, 0, mode="promise_in_bounds")
         columns.append(rows(whole, weak=bool(k.python), scalar=True))
     made = [tree.unflatten(kinds.tree, row) for row in zip(*columns, strict=True)]

@@ -18,7 +18,6 @@ import numpy as np
 from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
-from tracejit.frontend.lists import numbered
 from tracejit.frontend.lists.items import Items, Kind, common
 from tracejit.frontend.lists.options import Options, any_common
 from tracejit.ir.jaxpr import Eqn, Literal
@@ -62,7 +61,7 @@ def item(held: Sequence[Any], k: Any) -> Any:
         return NOTHING
     at = _position(held, k, "")
     assert kinds is not None  # without items there is no position
-    columns = zip(*map(numbered.leaves, held), strict=True)
+    columns = zip(*map(tree.leaves, held), strict=True)
     found = [_item(list(xs), kind, at) for xs, kind in zip(columns, kinds.kinds, strict=True)]
     return noted(tree.unflatten(kinds.tree, found), at_places(held, at))
 
@@ -78,12 +77,12 @@ def put(held: list[Any], k: Any, value: Any) -> bool:
     if kinds.has_arrays or not _can_choose(kinds, len(held)):
         return False
     at = _position(held, k, "assignment ")
-    new = numbered.leaves(value)
+    new = tree.leaves(value)
     for n, x in enumerate(held):
         if x is value:
             continue
         here = _is(at, n)
-        both = zip(new, numbered.leaves(x), kinds.kinds, strict=True)
+        both = zip(new, tree.leaves(x), kinds.kinds, strict=True)
         made = tree.unflatten(kinds.tree, [_one(here, a, b, kind) for a, b, kind in both])
         held[n] = noted(made, [(value, here), (x, ops.compare.not_(here))])
     return True
@@ -125,7 +124,7 @@ def _one(here: Any, new: Any, old: Any, kind: Kind) -> Box:
 def _list(held: Sequence[list[Any]], k: Any) -> Any:
     """One of several lists of as many numbers and lists each: a list of chosen numbers, which is noted as one of them
     (`rewrite.blocks.chosen`)."""
-    leaves, structures = zip(*map(numbered.flatten, held), strict=True)
+    leaves, structures = zip(*map(tree.flatten, held), strict=True)
     count = len(leaves[0])
     if any(s != structures[0] for s in structures[1:]) or not 0 < count * len(held) <= MOST_NUMBERS:
         return NOTHING

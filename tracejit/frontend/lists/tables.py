@@ -23,11 +23,9 @@ from tracejit.frontend import active
 from tracejit.frontend.lists import arenas
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import FULL, Columns, raw_of, user
-from tracejit.frontend.lists.items import Items, is_bare, items_of
+from tracejit.frontend.lists.items import Items, items_of
 from tracejit.frontend.lists.made import Made
 from tracejit.frontend.lists.made import parts as parts_of_list
-from tracejit.frontend.lists.numbered import Numbered
-from tracejit.frontend.lists.numbered import leaves as leaves_of
 from tracejit.frontend.lists.seen import View, refuse
 from tracejit.frontend.lists.slots import Row, Slots, hashed, nth
 from tracejit.frontend.lists.tuples import Keys
@@ -83,15 +81,13 @@ class Table(Slots):
         """What stands for its keys and values where these are tuples."""
         structure = self.tj_items.tree
         parts = [structure] if self.tj_is_set else structure.children()
-        return [x for x, t in zip((self.tj_keyed, self.tj_tuples), parts, strict=False) if is_bare(t)]
+        return [x for x, t in zip((self.tj_keyed, self.tj_tuples), parts, strict=False) if not t.is_leaf()]
 
     def tj_get(self, x: Any) -> Any:
         """`x`, which becomes the item of a set, or the key and value of a dict."""
         session = active.session()
         if session is not None:
             key, *value = (x,) if self.tj_is_set else x
-            if type(key) is Numbered:
-                raise self.tj_refusal("a tuple with a name, as a key")
             session.choices.tuples.put(key, self.tj_keyed)
             session.choices.tuples.put(value, self.tj_tuples)
         return x
@@ -126,7 +122,7 @@ class Table(Slots):
         ):
             raise self.tj_refusal("a default of another type than the values")
         found = []
-        leaves = leaves_of(default)
+        leaves = tree.leaves(default)
         for c, p, leaf in zip(self.tj_columns[first:], self.tj_python[first:], leaves, strict=True):
             there = np.bool_(p) if isinstance(p, bool) else nth(p.read(), r.at)
             raw = ops.compare.select(r.found, nth(c.read(), r.at), convert(to_raw(taken(leaf)), c.aval.dtype))
@@ -158,7 +154,7 @@ class Table(Slots):
         return self.tj_show(values[1])
 
     def _leaves_at(self, at: Any) -> list[Any]:
-        return leaves_of(self.tj_item(at))
+        return tree.leaves(self.tj_item(at))
 
     def setdefault(self, key: Any, default: Any = None, /) -> Any:
         """As of a dict."""
@@ -264,7 +260,7 @@ class Table(Slots):
             items, columns, python = Items(structure, items.kinds[part]), columns[part], python[part]
         trees = [items.tree] if items is not self.tj_items or self.tj_is_set else items.tree.children()
         made = Buffer(list, items, columns, python, self.tj_length)
-        made.tj_shares, made.tj_tuples = any(map(is_bare, trees)), self.tj_tuples
+        made.tj_shares, made.tj_tuples = not all(t.is_leaf() for t in trees), self.tj_tuples
         return made
 
     def _view(self, which: int | None, name: str) -> View:

@@ -205,9 +205,7 @@ class Tuples:
             twice |= any(self._meets(token, tokens) for token in mine)
             tokens |= mine
         if twice or (vague and tokens):
-            error = BufferedListError(what="tuples, which may be in two places of the result,")
-            error.numbers_tuples = True
-            raise error
+            raise BufferedListError(what="tuples, which may be in two places of the result,")
 
     def _meets(self, token: Any, others: Any) -> bool:
         return token in others or not self.linked.get(token, set()).isdisjoint(others)

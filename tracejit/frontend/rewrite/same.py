@@ -10,7 +10,6 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.lists.arenas import is_same
-from tracejit.frontend.lists.numbered import Numbered
 from tracejit.frontend.rewrite.blocks.chosen import known
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.blocks.identity import FALSE, TRUE, Reach, flag_of, reached, same_chain
@@ -18,7 +17,7 @@ from tracejit.frontend.shadows import behind
 from tracejit.frontend.shadows.classes import users_class
 from tracejit.numpy.boxes.sharing.either import VAGUE, listed, may_share, storages_of
 from tracejit.numpy.boxes.sharing.references import Row, row_at
-from tracejit.tracing import Box, Storage, to_raw
+from tracejit.tracing import Box, Storage
 
 _ARRAYS = "whether two arrays are one"
 
@@ -28,8 +27,6 @@ def are_one(x: Any, y: Any) -> Any:
     UnfollowedError."""
     if type(x) is Box and type(y) is Box:
         return _are_one_array(x, y)
-    if type(x) is Numbered or type(y) is Numbered:
-        return type(x) is type(y) and to_raw(x.tj_number == y.tj_number)
     choices = capturing().choices
     for a in (x, *(o.container for o in choices.options(x))):
         for b in (y, *(o.container for o in choices.options(y))):

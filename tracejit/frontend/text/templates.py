@@ -37,7 +37,7 @@ def percent(template: Any, given: Any) -> Any:
 def arguments_of(given: Any) -> tuple[Recipe, tuple[Any, ...]]:
     """What a template with `%` is given. Raises TracedTextError for objects whose text is made by functions of the
     user's, where it is not known which of them."""
-    items = given if isinstance(given, tuple) else tuple(given.values()) if type(given) is dict else (given,)
+    items = given if type(given) is tuple else tuple(given.values()) if type(given) is dict else (given,)
     for x in items:
         if type(x) not in (str, int, float, Box, Text) and has_own_text(x):
             raise TracedTextError(aval=f"{type(x).__name__} in `%`", use="its characters")

@@ -319,9 +319,7 @@ def check_result(out: Any) -> None:
     """Raises UnfollowedError where it could be seen which tuple a variant in a result is."""
     found = _variants(out)
     if len(found) > 1 or (found and found[0] is not out and found[0]._tj_seen):
-        error = refusal("a tuple that may be in two places of the result")
-        error.numbers_tuples = True
-        raise error
+        raise refusal("a tuple that may be in two places of the result")
 
 
 def check_change(value: Any) -> None:

@@ -150,9 +150,7 @@ class Choices:
         both = isinstance(x, tuple) and isinstance(y, tuple) and x is not y
         if both and (id(x) in self.vague or id(y) in self.vague or self.tuples.may_be_one(x, y)):
             reason = "one lies in a container that a loop has made anew, or in a list of traced length"
-            error = UnfollowedError(what="whether two tuples are one", reason=reason)
-            error.numbers_tuples = True
-            raise error
+            raise UnfollowedError(what="whether two tuples are one", reason=reason)
         return self.same(x, y)
 
     def same(self, x: Any, y: Any) -> Any:

@@ -17,7 +17,6 @@ from typing import Any
 import optree
 
 from tracejit import tree
-from tracejit.frontend.lists.numbered import Numbered
 from tracejit.frontend.text.deferred import Text
 from tracejit.frontend.variants.node import Variant
 
@@ -90,7 +89,7 @@ def _holds(slot: Any, x: Any) -> bool:
 
 def is_leaf(x: Any) -> bool:
     """Whether it holds nothing that could be replaced."""
-    return not is_object(x) and (type(x) is Numbered or tree.is_leaf(x))
+    return not is_object(x) and tree.is_leaf(x)
 
 
 def _one_level(x: Any) -> tuple[list[Any], tuple[Any, ...]]:
@@ -142,7 +141,7 @@ def _is_frozen(x: Any) -> bool:
 
 def _is_value(x: Any) -> bool:
     """Whether it is no container to Python."""
-    return x is None or type(x) in (Text, Variant, Numbered)
+    return x is None or type(x) in (Text, Variant)
 
 
 def replaced(a: Any, b: Any) -> Iterator[int]:

@@ -1,6 +1,5 @@
 """What rewritten functions call: this module is a constant of their code."""
 
-from tracejit.frontend.lists.numbered import numbered
 from tracejit.frontend.lists.orders import attribute as member
 from tracejit.frontend.lists.orders import unread
 from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
@@ -69,7 +68,6 @@ __all__ = [
     "mod",
     "mul",
     "not_",
-    "numbered",
     "or_",
     "others",
     "over",

@@ -82,7 +82,7 @@ class _Function(Keys):
     def __init__(self, node: Function, outer: set[str], local: set[str], owner: str) -> None:
         self.node = node
         self.local, self.owner = local, owner
-        self.left, self.changes = {}, 0
+        self.changes = 0
         if not isinstance(node, ast.Lambda) and has_matches(node.body):
             matches = Matches(hook)
             node.body = [x for s in node.body for x in _listed(matches.visit(s))]
@@ -261,7 +261,6 @@ class _Function(Keys):
     def visit_Compare(self, e: ast.Compare) -> Any:
         """`a in b`, `a is b`; `a < b < c`: each operand is computed once, the later ones only if they are needed."""
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.In, ast.NotIn)) and not is_static(e):
-            self._leave(e.left)
             self.changes += 1
             negated = at(_constant(isinstance(e.ops[0], ast.NotIn)), e)
             return at(hook("in_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
@@ -294,7 +293,6 @@ class _Function(Keys):
 
     def visit_Call(self, call: ast.Call) -> Any:
         before = call.func
-        self.leave_keys(call)
         if (folded := self._fold(call)) is not None:
             return folded
         e: Any = self.generic_visit(call)
