@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -314,3 +315,19 @@ def what_is_in_it_is_true_or_not() -> Any:
         return n, x[0] in Near(2.0), x[1] not in Near(1.4)
 
     return f, [(A,), (A * 2,), (np.full(3, 2.0),)], None
+
+
+def added(a: float, b: float) -> float:
+    return a + b
+
+
+HALF_DONE = functools.partial(added, 2.0)
+
+
+@program
+def a_partial_of_a_partial_of_outside() -> Any:
+    def f(x):
+        rest = functools.partial(HALF_DONE, x)
+        return rest(), rest.args, rest.func is HALF_DONE.func
+
+    return f, [(1.5,), (2.5,)], None

@@ -52,10 +52,11 @@ BEST = minimum(A, method="BFGS", options={"gtol": 1e-10}).x
 )
 def test_minimum(method: Any) -> None:
     """What SciPy's solver gives if it is handed the derivatives."""
+    tol = 1e-4 if method == "Newton-CG" else 1e-7  # below, rounding decides on its last search
     given = {"jac": GRADIENT} if method not in ("Nelder-Mead", "Powell") else {}
     given |= {"hess": HESSIAN} if method in ("Newton-CG", "trust-exact", "trust-ncg", "dogleg") else {}
-    want = minimum(A, method=method, tol=1e-7, **given)
-    run = tj.jit(lambda a: minimum(a, method=method, tol=1e-7))
+    want = minimum(A, method=method, tol=tol, **given)
+    run = tj.jit(lambda a: minimum(a, method=method, tol=tol))
     if str(method or "BFGS").lower() in natively.OPTIONS:
         got = run(A)  # all of it is known to the program
         assert type(got) is type(want) and list(got) == list(want)
@@ -66,10 +67,10 @@ def test_minimum(method: Any) -> None:
     else:
         with pytest.raises(tj.errors.SolverOptionError, match="all fields"):
             run(A)
-    assert tj.jit(lambda a: minimum(a, method=method, tol=1e-7).message)(A) == want.message
+    assert tj.jit(lambda a: minimum(a, method=method, tol=tol).message)(A) == want.message
     names = ("nit", "nfev", "status", "success")
     found = tj.jit(
-        lambda a: (lambda r: (r.x, r.fun, [r[n] for n in names]))(minimum(a, method=method, tol=1e-7))
+        lambda a: (lambda r: (r.x, r.fun, [r[n] for n in names]))(minimum(a, method=method, tol=tol))
     )
     x, value, others = found(A)
     np.testing.assert_allclose(x, want.x, rtol=1e-6)

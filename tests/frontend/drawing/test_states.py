@@ -40,7 +40,10 @@ def test_a_call_that_python_does_over_draws_from_where_it_began() -> None:
         assert rng.bit_generator.state == plain.bit_generator.state
 
 
-@pytest.mark.parametrize("look", [lambda s: s[0], lambda s: s == s, repr, hash, lambda s: s.x, bool])
+LOOKS = [lambda s: s[0], lambda s: s == s, repr, hash, lambda s: s.x, bool, lambda s: isinstance(s, tuple)]
+
+
+@pytest.mark.parametrize("look", LOOKS)
 def test_nobody_looks_into_a_state(look) -> None:
     numbers = np.random.RandomState(1)
 

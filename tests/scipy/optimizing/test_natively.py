@@ -45,7 +45,9 @@ def test_results_are_those_of_scipy(options: Any) -> None:
     np.testing.assert_allclose(got.x, want.x, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(got.fun, want.fun, rtol=1e-5, atol=1e-9)
     assert (got.status, got.success, got.message) == (want.status, want.success, want.message)
-    assert abs(got.nit - want.nit) <= 0.1 * want.nit and abs(got.nfev - want.nfev) <= 0.2 * want.nfev
+    assert abs(got.nit - want.nit) <= 0.1 * want.nit
+    # How long the last search goes on that finds nothing, the processor's rounding decides.
+    assert not want.success or abs(got.nfev - want.nfev) <= 0.2 * want.nfev
 
 
 def wavy(x: Any, c: Any) -> Any:

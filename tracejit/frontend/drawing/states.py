@@ -21,6 +21,10 @@ class State:
     def __getattr__(self, name: str) -> NoReturn:
         raise self.tj_source.refuse(name, "it is asked of its state")
 
+    @property
+    def __class__(self) -> Any:
+        raise self.tj_source.refuse("its state", "its class is asked for")
+
     def _refuse(self, *_: Any) -> NoReturn:
         raise self.tj_source.refuse("its state", "more is done with it than to set it again")
 

@@ -346,7 +346,8 @@ def wrap_partial(session: Run, node: Node, value: functools.partial[Any]) -> Any
     keywords = session.wrap(here.attr("keywords"), value.keywords)
     made = type(value)(fn, *args, **keywords)
     if type(value) is functools.partial and session.guarded:
-        made.__setstate__((fn, args, keywords, {}))  # type: ignore[attr-defined] - with the very dict that is followed
+        # With the very dict that is followed, and no attributes: a partial of one that has some is not flattened.
+        made.__setstate__((fn, args, keywords, None))  # type: ignore[attr-defined]
     else:
         kept = containers.Copy(node, made.keywords, containers.contents(made.keywords), free=False)
         session.containers.append(kept)

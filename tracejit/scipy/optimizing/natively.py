@@ -124,7 +124,8 @@ def _may_be(o: dict[str, Any]) -> bool:
     """Whether these are numbers that L-BFGS-B can begin with."""
     numbers = [o[name] for name in ("maxcor", "maxls", "ftol", "gtol", "maxfun", "maxiter")]
     plain = o["workers"] is None and all(isinstance(v, (int, float, np.number)) for v in numbers)
-    return plain and o["maxcor"] >= 1 and o["maxls"] > 0 and o["ftol"] >= 0 and o["gtol"] >= 0
+    whole = all(isinstance(o[name], (int, np.integer)) for name in ("maxcor", "maxls"))
+    return plain and whole and o["maxcor"] >= 1 and o["maxls"] > 0 and o["ftol"] >= 0 and o["gtol"] >= 0
 
 
 def _must(good: Any, text: str) -> None:
@@ -243,6 +244,7 @@ def _limited(f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: dict[s
         _must(~tnp.any(low > high), "An upper bound is less than the corresponding lower bound.")
         _must(~tnp.all(low == high), "All independent variables were fixed by bounds.")
         _must(~tnp.any((low == np.inf) | (high == -np.inf)), "a bound is on the wrong side of all numbers")
+        _must(~tnp.any(tnp.isnan(low) | tnp.isnan(high)), "a bound is NaN")
     sizes = [o[name] for name in ("maxcor", "ftol", "gtol", "maxiter", "maxfun", "maxls")]
     given = *sizes, bounds is not None
 

@@ -147,6 +147,10 @@ def _inverse() -> Any:
         def __init__(self, *parts: Any) -> None:
             self.parts = parts
 
+        @property
+        def __class__(self) -> Any:
+            return theirs
+
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)

@@ -147,3 +147,22 @@ def test_what_no_native_loop_takes() -> None:
         assert natively.settings("l-bfgs-b", o, None, True) is None
     assert natively.settings("l-bfgs-b", {"ftol": 1e-3}, 1e-8, True)["ftol"] == 1e-3  # type: ignore[index]
     assert natively.settings("bfgs", {}, None, True) is None
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_settings_that_scipy_alone_knows_are_its_own() -> None:
+    def kind(x: Any) -> Any:
+        found = so.minimize(lambda q: ((q - 1) ** 2).sum(), x, bounds=[(0, 3), (0, 0.5)])
+        return isinstance(found.hess_inv, so.LbfgsInvHessProduct)
+
+    def unknown(x: Any) -> Any:
+        return so.minimize(lambda q: ((q - 1) ** 2).sum(), x, bounds=[(np.nan, 3), (0, 0.5)]).x
+
+    def broken(x: Any) -> Any:
+        return so.minimize(lambda q: (q**2).sum(), x, method="L-BFGS-B", options={"maxls": 20.5}).x
+
+    start = np.array([0.3, 0.2])
+    assert tj.jit(kind, fallback=False)(start) is True
+    np.testing.assert_allclose(tj.jit(unknown, fallback=True)(start), unknown(start), rtol=1e-6)
+    with pytest.raises(TypeError):
+        tj.jit(broken, fallback=True)(start)
