@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,21 @@ def test_a_state_of_other_classes_is_refused() -> None:
 
     with pytest.raises(RandomStateError, match="has asked for"):
         f(1.0)
+
+
+def test_a_state_of_the_largest_words_has_room() -> None:
+    numbers = random.Random(1)
+
+    @tj.jit(fallback=False)
+    def f(x):
+        state = numbers.getstate()
+        first = numbers.random()
+        numbers.setstate(state)
+        return x * first, numbers.random() == first
+
+    f(1.0)
+    numbers.setstate((3, (2**32 - 1,) * 624 + (1,), None))
+    same = random.Random()
+    same.setstate(numbers.getstate())
+    assert f(1.0) == (same.random(), True)
+    assert numbers.getstate() == same.getstate()

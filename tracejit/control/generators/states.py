@@ -13,7 +13,7 @@ from tracejit.interpreters.generators import put_state, state_of
 
 #: Methods of ours of each generator: what gives its state, and what lets it have one.
 SAVE, RESTORE = "the state", "the state as it is set"
-#: Bytes that the integers of another state may take more.
+#: Bytes that the few integers of another state of NumPy's may take more.
 _MORE = 256
 
 
@@ -35,7 +35,11 @@ def _bits(generator: Any) -> type:
 @functools.cache
 def _size(cls: type, bits: type) -> int:
     """How many bytes a state of such a generator takes at most."""
-    one = random.Random(0) if cls is random.Random else cls(bits(0))
+    if cls is not random.Random:
+        return len(pickle.dumps(state_of(cls(bits(0))))) + _MORE
+    one = random.Random()
+    version, words, _ = one.getstate()
+    one.setstate((version, (2**32 - 1,) * (len(words) - 1) + (1,), 0.5))  # the words that take most
     return len(pickle.dumps(state_of(one))) + _MORE
 
 

@@ -1,9 +1,9 @@
 """NumPy's settings that a function sets: `np.seterr(divide="ignore")`, `np.setbufsize(16384)`,
 `np.set_printoptions(precision=3)`.
 
-The program sets them at the same place in its order, as it prints. Nothing is set while it is traced, but how arrays
-are written, until the trace ends: text that is made then knows by which options. What the function asks for is told
-from what it has set before.
+The program sets them at the same place in its order, as it prints. While it is traced only the print options are really
+set, so that text which is made then knows by which it is written, and put back in the end. What the function asks for
+is told from what it has set before.
 """
 
 from __future__ import annotations

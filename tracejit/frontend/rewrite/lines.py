@@ -149,9 +149,8 @@ class _Names:
         for n in ast.walk(e):
             if isinstance(n, ast.Call):
                 f = self.value(n.func)
-                if not (
-                    isinstance(f, _VALUES) or self._is_harmless(f)
-                ):  # values can't be called, as Python says
+                is_value = isinstance(f, _VALUES)  # which can't be called, as Python says
+                if not is_value and not self._is_harmless(f):
                     raise UnlikeError
         names = {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
         code = compile(ast.Expression(e), "<what failed>", "eval")

@@ -201,13 +201,11 @@ def contains(item: Any, held: Any) -> Any:
     if (found := lookups.has(item, container)) is not None:
         return any_(found)
     method = getattr(type(container), "__contains__", None)
-    if isinstance(
-        method, types.FunctionType
-    ):  # the user's, which may not know, as Python's operator would ask it to
+    if isinstance(method, types.FunctionType):
+        # The user's method may give a traced value; Python's operator would need to know it.
         found = asked(method(container, item))
-        return (
-            box(raw_truth(found), weak=True) if type(found) is Box and truth(found) is None else bool(found)
-        )
+        is_known = type(found) is not Box or truth(found) is not None
+        return bool(found) if is_known else box(raw_truth(found), weak=True)
     return (keys.key(item) if id(type(container)) in keys.HASHED else item) in container
 
 

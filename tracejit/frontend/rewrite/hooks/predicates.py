@@ -22,7 +22,7 @@ from tracejit.tracing import Box, box
 
 def asked(x: Any) -> Any:
     """What is to be true where `x` is a condition: for an object of a class with a `__bool__` or `__len__`, what that
-    gives, which may be traced. Python itself takes nothing but values of its own there."""
+    gives, which may be traced. Python itself takes nothing but True, False and integers there."""
     if type(x) in (Box, bool, int, float, str, list, tuple, dict, np.bool_):
         return x
     method = getattr(type(x), "__bool__", None)
