@@ -13,12 +13,15 @@ from tracejit.api.autodiff.derivatives import jvp, vjp
 from tracejit.docstrings import complete as _complete
 from tracejit.interpreters.jit import Compiled
 from tracejit.ir.avals import aval_of
+from tracejit.ir.elsewhere import is_elsewhere, to_host
+from tracejit.lazily import LazyModule
 
+_eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 _EPS = {4: 1e-2, 8: 1e-5, 2: 1e-1}
 
 
 def _random_like(x: Any, rng: np.random.Generator) -> Any:
-    a = np.asarray(x)
+    a = to_host(x)
     d = dtypes.tangent_dtype(aval_of(x).dtype)
     if d == dtypes.float0:
         return np.zeros(a.shape, dtypes.float0)
@@ -30,7 +33,8 @@ def _random_like(x: Any, rng: np.random.Generator) -> Any:
 
 def _call(f: Callable[..., Any], args: Sequence[Any]) -> Any:
     """`f` of copies of the arguments, since it may update them."""
-    return f(*tree.map(lambda x: np.copy(x) if isinstance(x, np.ndarray) else x, tuple(args)))
+    copied = tree.map(lambda x: x.copy() if isinstance(x, np.ndarray) or is_elsewhere(x) else x, tuple(args))
+    return f(*copied)
 
 
 def numerical_jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], eps: float) -> Any:
@@ -39,27 +43,34 @@ def numerical_jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Seque
     def shifted(sign: float) -> Any:
         return _call(f, tree.map(lambda x, t: _step(x, t, sign * eps), tuple(primals), tuple(tangents)))
 
-    return tree.map(lambda a, b: (np.asarray(a) - np.asarray(b)) / (2 * eps), shifted(1.0), shifted(-1.0))
+    return tree.map(lambda a, b: (to_host(a) - to_host(b)) / (2 * eps), shifted(1.0), shifted(-1.0))
 
 
 def _step(x: Any, t: Any, eps: float) -> Any:
     if np.asarray(t).dtype == dtypes.float0:
         return x
-    return np.add(x, np.multiply(t, eps)).astype(np.asarray(x).dtype)[()]
+    a = to_host(x)
+    moved = np.add(a, np.multiply(t, eps)).astype(a.dtype)[()]
+    return _eager.beside(x, moved) if is_elsewhere(x) else moved
+
+
+def _pairs(xs: Any, ys: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The leaves of two trees, on the host, but for those of integers' derivatives."""
+    for x, y in zip(map(to_host, tree.leaves(xs)), map(to_host, tree.leaves(ys)), strict=True):
+        if dtypes.float0 not in (x.dtype, y.dtype):
+            yield x, y
 
 
 def _inner(xs: Any, ys: Any) -> float:
     total = 0.0
-    for x, y in zip(tree.leaves(xs), tree.leaves(ys), strict=True):
-        if np.asarray(y).dtype != dtypes.float0 and np.asarray(x).dtype != dtypes.float0:
-            total += float(np.real(np.sum(np.asarray(x) * np.asarray(y))))
+    for x, y in _pairs(xs, ys):
+        total += float(np.real(np.sum(x * y)))
     return total
 
 
 def _close(a: Any, b: Any, atol: float, rtol: float, what: str) -> None:
-    for x, y in zip(tree.leaves(a), tree.leaves(b), strict=True):
-        if np.asarray(x).dtype != dtypes.float0 and np.asarray(y).dtype != dtypes.float0:
-            np.testing.assert_allclose(x, y, atol=atol, rtol=rtol, err_msg=what)
+    for x, y in _pairs(a, b):
+        np.testing.assert_allclose(x, y, atol=atol, rtol=rtol, err_msg=what)
 
 
 def check_jvp(
@@ -103,7 +114,7 @@ def check_vjp(
 
 
 def _default_eps(args: Sequence[Any]) -> float:
-    sizes = [dtypes.real_part_dtype(np.asarray(x).dtype).itemsize for x in tree.leaves(tuple(args))]
+    sizes = [dtypes.real_part_dtype(to_host(x).dtype).itemsize for x in tree.leaves(tuple(args))]
     return _EPS[min((s for s in sizes if s in _EPS), default=8)]
 
 

@@ -83,6 +83,21 @@ def test_names_in_loops_and_branches() -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_names_in_loops_on_conditions() -> None:
+    """The operands of a condition have other places than those of the body."""
+
+    def f(x: Any, limit: Any, step: Any) -> Any:
+        total = x * 1.0
+        while total < limit:
+            total = total + step * x
+        return total
+
+    loop = next(n for n in graph(f, 0.5, 9.0, 2.0).nodes if n.regions)
+    inputs = {r.label: [n.title for n in r.graph.nodes if n.kind == "input"] for r in loop.regions}
+    assert inputs["while"][-1] == "total"
+    assert inputs["step"][:3] == ["step", "x", "limit"] and inputs["step"][-1] == "total"
+
+
 def test_captured_arrays_numbers_and_effects() -> None:
     g = graph(lambda x, i: (x * SCALE)[i] + 3.0, X, 2)
     assert [n.title for n in g.nodes if n.kind == "constant"] == ["SCALE"]

@@ -15,6 +15,7 @@ from tracejit.errors import LeakedTracerError, TracejitError, refusals
 from tracejit.interpreters import budget, messages
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import apply_type_rule, check_jaxpr, with_outputs
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
 from tracejit.ir.kernel import Permute, Pointwise, Pull, Repeat
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
@@ -267,9 +268,9 @@ def bounds_of(x: Any) -> tuple[int, int] | None:
     if isinstance(x, Value):
         inner = getattr(x, "primal", None)
         return None if inner is None else bounds_of(inner)
-    if np.ndim(x) == 0 and np.asarray(x).dtype.kind in "iu":
+    if np.ndim(x) == 0 and not is_elsewhere(x) and np.asarray(x).dtype.kind in "iu":
         return int(x), int(x)
-    return None
+    return None  # to read a number of a device is to wait for it
 
 
 def stage(

@@ -13,6 +13,8 @@ import numpy as np
 from tracejit.lazily import LazyModule
 
 _devices: Any = LazyModule("tracejit.interpreters.jit_cuda.device")
+#: The name of the CPU among devices.
+HOST = "cpu"
 #: Their types, as far as any was met.
 TYPES: set[type] = set()
 #: Kinds of devices in DLPack: CUDA's memory, and memory that CUDA moves between host and device.

@@ -11,7 +11,9 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ShapeError
 from tracejit.ir.avals import aval_of
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.lax.wrapping import raw
+from tracejit.lazily import LazyModule
 from tracejit.ops.building.dims import normalize_axis
 from tracejit.ops.building.helpers import move_batch_axis
 from tracejit.ops.reductions import cumulative as cum
@@ -20,6 +22,8 @@ from tracejit.ops.reductions import reduce as red
 from tracejit.ops.reductions import sort as sorting
 from tracejit.ops.shapes import shape
 from tracejit.tracing import to_raw, wrap
+
+_eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 
 # ---------------------------------------------------------------- creation and shape
 
@@ -42,9 +46,10 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """An array like `x` filled with one value."""
+    """An array like `x` filled with one value, on the device that `x` is on."""
     aval = aval_of(to_raw(x))
-    return full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
+    made = full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
+    return _eager.beside(x, made) if is_elsewhere(x) and isinstance(made, (np.ndarray, np.generic)) else made
 
 
 def zeros_like_array(x: Any) -> Any:

@@ -44,9 +44,9 @@ def scale_by_lbfgs(memory_size: int = 10, scale_init_precond: bool = True) -> Gr
 
     def init(params: Any) -> LBFGSState:
         point = ravel_pytree(params)[0]
-        none = np.zeros(point.shape, point.dtype)
-        rows = np.zeros((memory_size, *point.shape), point.dtype)
-        return LBFGSState(np.int64(0), none, none, rows, rows.copy(), np.zeros(memory_size, point.dtype))
+        none = tnp.zeros_like(point)
+        rows, weights = (tnp.zeros_like(point, shape=(memory_size, *s)) for s in (point.shape, ()))
+        return LBFGSState(np.int64(0), none, none, rows, rows.copy(), weights)
 
     def update(updates: Any, state: LBFGSState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         point = ravel_pytree(needed("scale_by_lbfgs", params))[0]

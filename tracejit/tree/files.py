@@ -40,8 +40,8 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def save(path: Any, tree: Any) -> None:
-    """Write the leaves of a tree, arrays and numbers, into a file. The end of its name says how: `.npz` or
-    `.safetensors`. The file is there as a whole or not at all.
+    """Write the leaves of a tree, arrays (of devices, too) and numbers, into a file. The end of its name says how:
+    `.npz` or `.safetensors`. The file is there as a whole or not at all.
 
     Raises TreeFileError for other names, and for leaves that the format has no place for.
     """
@@ -49,7 +49,7 @@ def save(path: Any, tree: Any) -> None:
     found, _ = _tree.flatten_with_paths(tree)
     arrays = {}
     for name, leaf in found:
-        array = np.asarray(leaf)
+        array = leaf.get() if _is_devices(leaf) else np.asarray(leaf)
         if array.dtype.kind not in "biufc" and array.dtype != ml_dtypes.bfloat16:
             raise TreeFileError(
                 path=str(path),
@@ -65,8 +65,8 @@ def save(path: Any, tree: Any) -> None:
 
 def load(path: Any, like: Any = None) -> Any:
     """The arrays of a file that `save`, or another program, has written: as a tree of the structure of `like`, whose
-    leaves say the shapes and dtypes; or as a dict by name, where `like` is None. Nothing in a file is run. `.npz` has
-    checksums, `.safetensors` has none: there, bytes of an array that have changed are other numbers.
+    leaves say the shapes and dtypes, all on the host; or as a dict by name, where `like` is None. Nothing in a file is
+    run. `.npz` has checksums, `.safetensors` has none: there, bytes of an array that have changed are other numbers.
 
     Raises TreeFileError where the file is damaged, is of another kind, or does not fit `like`; FileNotFoundError.
     """
@@ -91,18 +91,19 @@ def _bare(name: str) -> str:
     return name.removeprefix(".") or "leaf"
 
 
+def _is_devices(leaf: Any) -> bool:
+    """Whether a leaf is an array of CuPy's, or of a device that is emulated."""
+    return hasattr(type(leaf), "__cuda_array_interface__") and hasattr(type(leaf), "get")
+
+
 def _fit(path: str, name: str, array: np.ndarray, leaf: Any) -> Any:
-    wanted = np.asarray(leaf)
+    wanted = leaf if _is_devices(leaf) else np.asarray(leaf)
     if array.shape != wanted.shape or array.dtype != wanted.dtype:
         theirs, ours = (f"{a.dtype.name}{list(a.shape)}" for a in (array, wanted))
         raise TreeFileError(path=path, problem=f"{name!r} is {theirs} in the file, and {ours} in the tree")
-    return (
-        type(leaf)(array.item())
-        if type(leaf) in _NUMBERS
-        else array[()]
-        if isinstance(leaf, np.generic)
-        else array
-    )
+    if type(leaf) in _NUMBERS:
+        return type(leaf)(array.item())
+    return array[()] if isinstance(leaf, np.generic) else array
 
 
 @contextlib.contextmanager

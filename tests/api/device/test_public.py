@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import tracejit as tj
 from tests.lowering.cuda.lowering import SETTING
 from tracejit.errors import DeviceMemoryError, DeviceMixError, DeviceNameError, HostReadError, NoDeviceError
 from tracejit.lowering.cuda import emulated
+from tracejit.test_util import check_grads
 
 
 @pytest.fixture(autouse=True)
@@ -198,6 +200,64 @@ def test_results_whose_size_the_program_finds() -> None:
     for x in (X, np.random.default_rng(0).normal(size=5000)):
         for got, want in zip(f(there(x)), (np.flatnonzero(x > 0), x[x > 0.5]), strict=True):
             np.testing.assert_array_equal(tj.device_get(got), want)
+
+
+def test_results_of_numpys_functions_in_arrays_that_are_given() -> None:
+    a, out = there(X), there(np.zeros_like(X))
+    assert np.multiply(a, 3.0, out=out) is out
+    np.testing.assert_array_equal(tj.device_get(out), X * 3)
+
+
+def test_several_results_whose_sizes_are_inputs() -> None:
+    f = tj.jit(lambda n, m: (np.zeros((2, n)) + 1, np.arange(m) * 2.0, np.ones((m, n))), device="cuda")
+    for n, m in ((3, 5), (4, 0), (70, 2)):
+        for got, want in zip(f(n, m), (np.ones((2, n)), np.arange(m) * 2.0, np.ones((m, n))), strict=True):
+            np.testing.assert_array_equal(tj.device_get(got), want)
+
+
+def test_functions_of_the_cpu_run_there_whatever_the_default_is() -> None:
+    f = tj.jit(lambda x: x + 1, device="cpu")
+    with tj.default_device("cuda"):
+        out = f(X)
+    assert isinstance(out, np.ndarray) and out.tolist() == (X + 1).tolist()
+    with pytest.raises(DeviceMixError, match="runs on cpu, and an array among its arguments is on cuda:0"):
+        f(there(X))
+
+
+def test_tools_take_arrays_of_devices(tmp_path: Path) -> None:
+    x = there(X)
+    same = tj.lax.full_like(x, 2.0)
+    assert number_of(same) == 0 and tj.device_get(same).tolist() == np.full_like(X, 2.0).tolist()
+    check_grads(lambda x, y: tj.numpy.sin(x) * y, (x, 2.0), 2)
+    with pytest.raises(AssertionError):
+        check_grads(_with_a_wrong_slope(), (x,), 1)
+    for name in ("a.npz", "a.safetensors"):
+        tj.tree.save(tmp_path / name, {"x": x})
+        assert tj.tree.load(tmp_path / name, {"x": x})["x"].tolist() == X.tolist()
+
+
+def _with_a_wrong_slope() -> Any:
+    f = tj.custom_jvp(lambda x: x * x)
+    f.defjvp(lambda primals, tangents: (primals[0] ** 2, 3 * primals[0] * tangents[0]))
+    return f
+
+
+def test_lbfgs_of_parameters_on_a_device() -> None:
+    def cost(p: Any) -> Any:
+        return ((p["a"] - 1) ** 2).sum() + (p["b"] ** 4).sum()
+
+    def path(p: Any) -> list[Any]:
+        optimizer, costs = tj.optim.lbfgs(memory_size=3), []
+        state = optimizer.init(p)
+        for _ in range(5):
+            value, slope = tj.value_and_grad(cost)(p)
+            updates, state = optimizer.update(slope, state, p, value=value, grad=slope, value_fn=cost)
+            p = tj.optim.apply_updates(p, updates)
+            costs.append(float(value))
+        return costs
+
+    p = {"a": X[0].copy(), "b": X[1:].copy()}
+    assert path(there(p)) == pytest.approx(path(p), rel=1e-12, abs=1e-30)
 
 
 @emulation

@@ -103,6 +103,14 @@ def test_numbers_of_all_kinds() -> None:
     assert made(lambda x, y: y, "double f(double x, double y)", 0.0, 0.0)(1.0, 7.0) == 7
 
 
+def test_lengths_that_have_no_sign() -> None:
+    x = np.arange(3.0)
+    f = made(lambda x: x.sum(), "double f(size_t n, const double *x)", x)
+    assert f(3, pointer(x)) == 3
+    with pytest.raises(ForeignArgumentError, match="a length is 4, where it was compiled for 3"):
+        f(4, pointer(x))
+
+
 def test_results_behind_pointers_and_writes() -> None:
     x, y, z = np.arange(4.0), np.empty(4), np.empty(2)
     made(lambda x: (x * 2, x.sum(), x.max()), "void f(double *x, double *y, double *z)", x)(

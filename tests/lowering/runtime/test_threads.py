@@ -253,6 +253,22 @@ def test_control_c_in_a_parallel_loop(where: int, everything_is_worth_it: None) 
     assert heavy_is_right()
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")
+def test_signals_go_to_the_users_threads() -> None:
+    """All signals are blocked in the pool's threads but those that are about the thread that they stop."""
+    before = set(os.listdir("/proc/self/task"))
+    assert heavy_is_right()
+    masks = set()
+    for thread in set(os.listdir("/proc/self/task")) - before or before - {str(os.getpid())}:
+        with open(f"/proc/self/task/{thread}/status") as status:
+            masks.add(next(int(s.split()[1], 16) for s in status if s.startswith("SigBlk")))
+    own = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+    never = (signal.SIGKILL, signal.SIGSTOP)  # which nothing can block, nor signals that the C library keeps
+    wanted = {s for s in signal.valid_signals() if s not in own + never}
+    blocked = [{s for s in signal.valid_signals() if mask >> s - 1 & 1} for mask in masks]
+    assert wanted in blocked
+
+
 def heavy_is_right() -> bool:
     return bool(np.allclose(tj.jit(heavy)(LARGE), heavy(LARGE), rtol=1e-12))
 

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.api.common import name_of
 from tracejit.api.device import changes
 from tracejit.api.regions.regional import Regional
+from tracejit.errors import DeviceMixError
+from tracejit.ir.elsewhere import HOST
 from tracejit.lazily import LazyModule
 
 _held: Any = LazyModule("tracejit.api.device.held")
@@ -25,26 +28,37 @@ _NO_ARRAYS = frozenset((bool, int, float, complex, str, bytes, type(None), np.nd
 
 
 def named(device: Any) -> Any:
-    """The device that an option names; None for the CPU. Raises DeviceNameError, NoDeviceError."""
-    return None if device is None else _devices.device(device)
+    """The device that an option names; HOST for the CPU, None for an option that is not given.
+
+    Raises DeviceNameError, NoDeviceError."""
+    return None if device is None else _devices.device(device) or HOST
 
 
-def place(options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The device of a call; None for the CPU."""
+def place(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The device of a call; None for the CPU. Raises DeviceMixError: a function of the CPU is given an array that is on
+    a device."""
+    options = jitted.options
     if options.device is not None:
         return options.device
     if any(name in sys.modules for name in _MAKERS):
         for x in (*args, *kwargs.values()):
             if type(x) not in _NO_ARRAYS and (found := _held.device_among(x)) is not None:
+                if options.on_host:
+                    raise DeviceMixError(
+                        function=name_of(jitted.fun),
+                        device=HOST,
+                        argument="an array among its arguments",
+                        other=str(found),
+                    )
                 return found
-    return DEFAULT.get()
+    return None if options.on_host else DEFAULT.get()
 
 
 def moved(
     make: Callable[..., Any], jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The jitted function where a call runs, and the arguments as it takes them."""
-    where = place(jitted.options, args, kwargs)
+    where = place(jitted, args, kwargs)
     if where is None:
         return jitted, args, kwargs
     if jitted.options.device is None:

@@ -374,8 +374,8 @@ def jit(
     What can't be compiled is run by Python on NumPy, with one FallbackWarning a function. `fallback=False` makes
     it an error, `fallback=None` leaves that to `config.fallback`. Inside another transformation it is an error.
     `backend`: "llvm", or "numba": Numba compiles the program as `export_numba` writes it, for one thread. It takes
-    longer, and refuses what calls Python (docs/numba.md). `device`: "cuda" or "cuda:1": the program runs there, with
-    results there (docs/cuda.md); else where its arrays are, or `default_device`. The outermost jit decides both.
+    longer, and refuses what calls Python (docs/numba.md). `device`: "cuda", "cuda:1" or "cpu": the program runs there,
+    with results there (docs/cuda.md); else where its arrays are, or `default_device`. The outermost jit decides both.
 
     Raises:
         UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError,

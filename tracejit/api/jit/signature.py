@@ -21,6 +21,7 @@ from tracejit.frontend.shadows import behind
 from tracejit.interpreters.jit import NEAR
 from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.elsewhere import HOST
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.tracing import Box, CapturedArray, is_tracing, to_raw
@@ -51,8 +52,9 @@ class Options:
         self.fastmath = fastmath
         self.capture = capture
         self.fallback = fallback
-        self.backend = backend if device is None else "device"
-        self.device = device
+        self.on_host = device == HOST  # whatever the default device is
+        self.device = None if self.on_host else device
+        self.backend = backend if self.device is None else "device"
         #: Arguments that are part of the signature where they are Python integers, found while tracing.
         self.sizes: frozenset[int | str] = frozenset()
         #: Arguments whose containers are followed as objects of outside are, since the function changes them.
