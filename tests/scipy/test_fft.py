@@ -105,3 +105,12 @@ def test_transforms_of_what_is_hermitian(name: str) -> None:
     for options in ({"norm": "ortho"}, {"norm": "forward"}, {"s": (4, 5)}, {"s": (4, 5), "axes": (1, 0)}):
         check(lambda v, o=options: f(v, **o), x)
     check_grads(lambda v: abs(f(v)) ** 2, (x[:2, :3],), order=1)
+
+
+def test_signs_of_no_imaginary_part() -> None:
+    """NumPy has a negative zero there, SciPy has not."""
+    x = RNG.integers(-2, 3, (4, 6)).astype(float)
+    for f in (scipy.fft.ihfft, scipy.fft.ihfft2, lambda v: scipy.fft.ihfft(v, 5, 0)):
+        got, want = tj.jit(f)(x), f(x)
+        zero = want.imag == 0
+        assert zero.any() and np.array_equal(np.signbit(got.imag[zero]), np.signbit(want.imag[zero]))

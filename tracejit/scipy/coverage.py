@@ -83,7 +83,6 @@ _CALLING = {
     """,
     "signal": "tf2sos zpk2sos",
     "spatial.distance": "directed_hausdorff rel_entr",
-    "stats": "cramervonmises_2samp",
 }
 
 

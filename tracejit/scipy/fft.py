@@ -14,6 +14,8 @@ from typing import Any
 import numpy as _np
 
 from tracejit import dtypes as _dtypes
+from tracejit import lax as _lax
+from tracejit import numpy as _tnp
 from tracejit import ops as _ops
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy import asarray as _np_asarray
@@ -72,7 +74,7 @@ def _several_axes(name: str, default: Any) -> Any:
 
 fft, ifft = _one_axis("fft"), _one_axis("ifft")
 rfft, irfft = _one_axis("rfft"), _one_axis("irfft")
-hfft, ihfft = _one_axis("hfft"), _one_axis("ihfft")
+hfft = _one_axis("hfft")
 fftn, ifftn = _several_axes("fftn", None), _several_axes("ifftn", None)
 rfftn, irfftn = _several_axes("rfftn", None), _several_axes("irfftn", None)
 fft2, ifft2 = _several_axes("fft2", (-2, -1)), _several_axes("ifft2", (-2, -1))
@@ -82,10 +84,28 @@ rfft2, irfft2 = _several_axes("rfft2", (-2, -1)), _several_axes("irfft2", (-2, -
 _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
+def _conjugated(a: Any, n: Any, axis: int, norm: Any) -> Any:
+    """`rfft` with conjugate results. SciPy has no imaginary part where there can be none, not a negative zero."""
+    out = _np_fft.rfft(a, n, axis, _SWAPPED[norm])
+    size = a.shape[axis] if n is None else operator.index(n)
+    none = _np.arange(out.shape[axis]) * 2 % size == 0
+    none = none.reshape(-1, *[1] * (a.ndim - 1 - _normalize_axis("ihfft", axis, a.ndim)))
+    return _lax.complex(out.real, _tnp.where(none, 0, -out.imag).astype(out.real.dtype))
+
+
+@_part.function
+def ihfft(
+    x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False, workers: Any = None,
+    *, plan: Any = None,
+) -> Any:  # fmt: skip
+    if norm not in _SWAPPED:
+        raise _ArgumentError(name="ihfft", problem=f"Invalid norm value {norm!r}")
+    return _conjugated(_np_asarray(_single(x)), n, operator.index(axis), norm)
+
+
 def _hermitian(name: str, default: Any) -> Any:
     """A transform of what is Hermitian, which is one of real numbers the other way."""
     inverse = name[0] == "i"
-    transform = _np_fft.rfftn if inverse else _np_fft.irfftn
 
     def call(
         x: Any, s: Any = None, axes: Any = default, norm: Any = None, overwrite_x: bool = False,
@@ -96,10 +116,14 @@ def _hermitian(name: str, default: Any) -> Any:
         a = _np_asarray(_single(x))
         sizes = (s,) if isinstance(s, int) else s
         axes = (axes,) if isinstance(axes, int) else axes
-        if sizes is not None and axes is None:
-            axes = tuple(range(a.ndim - len(sizes), a.ndim))
-        out = transform(a if inverse else a.conj(), sizes, axes, _SWAPPED[norm])
-        return out.conj() if inverse else out
+        if axes is None:
+            axes = tuple(range(a.ndim - len(sizes), a.ndim)) if sizes is not None else tuple(range(a.ndim))
+        if not inverse:
+            return _np_fft.irfftn(a.conj(), sizes, axes, _SWAPPED[norm])
+        if not len(axes) or (sizes is not None and len(sizes) != len(axes)):
+            return _np_fft.rfftn(a, sizes, axes)  # says what is wrong
+        out = _conjugated(a, None if sizes is None else sizes[-1], axes[-1], norm)
+        return _np_fft.ifftn(out, None if sizes is None else sizes[:-1], axes[:-1], norm)
 
     call.__name__ = name
     return _part.function(call)

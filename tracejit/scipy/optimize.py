@@ -24,6 +24,8 @@ from tracejit.scipy.optimizing import rosenbrock as _rosenbrock
 from tracejit.scipy.optimizing import squares as _squares
 from tracejit.scipy.optimizing import supplied as _supplied
 from tracejit.scipy.optimizing import systems as _systems
+from tracejit.scipy.optimizing.objects import CLASSES as _CLASSES
+from tracejit.scipy.optimizing.objects import Bounds, LinearConstraint, NonlinearConstraint
 from tracejit.scipy.optimizing.results import python as _python
 
 _part = _Part("scipy.optimize", lambda: _scipy_module("optimize"))
@@ -113,8 +115,12 @@ rosen = _part.function(_rosenbrock.rosen)
 rosen_der = _part.function(_rosenbrock.rosen_der)
 rosen_hess = _part.function(_rosenbrock.rosen_hess)
 rosen_hess_prod = _part.function(_rosenbrock.rosen_hess_prod)
+_part.names.update({c.__name__: c for c in _CLASSES})
 
 __all__ = [
+    "Bounds",
+    "LinearConstraint",
+    "NonlinearConstraint",
     "anderson",
     "approx_fprime",
     "basinhopping",

@@ -49,7 +49,7 @@ _NAMES: dict[str, str] = {
     """,
     "stats": """
         alexandergovern ansari bartlett boxcox boxcox_llf brunnermunzel chatterjeexi chisquare circmean circstd
-        circvar combine_pvalues cramervonmises_2samp cumfreq describe differential_entropy directional_stats
+        circvar combine_pvalues cumfreq describe differential_entropy directional_stats
         energy_distance epps_singleton_2samp expectile f_oneway false_discovery_control fisher_exact fligner
         friedmanchisquare gstd gzscore iqr jarque_bera kendalltau kruskal ks_2samp kstat kstatvar kstest
         kurtosistest levene linregress lmoment mannwhitneyu median_abs_deviation median_test mode moment mood

@@ -1,5 +1,5 @@
-"""SciPy's objects that were made outside of traced code and have counterparts here: interpolators and frozen
-distributions. What they hold is read when they are used, and guarded."""
+"""SciPy's objects that were made outside of traced code and have counterparts here: interpolators, frozen
+distributions, bounds and constraints. What they hold is read when they are used, and guarded."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import interpolate, stats
 from tracejit.scipy.continuous.density import gaussian_kde
 from tracejit.scipy.distributions import Frozen, Hosted
+from tracejit.scipy.optimizing import objects as limits
 from tracejit.scipy.spatial import neighbours, transform
 
 #: Class of scipy.interpolate -> the attributes that hold arrays, those that are settings, and what is made of them:
@@ -52,6 +53,8 @@ def adopted(value: Any) -> Adopted | None:
         return _density(value)
     if cls.__module__ == "scipy.stats._distn_infrastructure":
         return _frozen(value)
+    if cls.__module__ == "scipy.optimize._constraints" and cls.__name__ in limits.VALUES:
+        return _limits(value)
     if cls.__module__ == "scipy.stats._multivariate" and cls.__name__.removesuffix("_frozen") in _VECTORS:
         return _frozen_vector(cls.__name__.removesuffix("_frozen"), value)
     return None
@@ -85,6 +88,12 @@ def _density(value: Any) -> Adopted:
     return Adopted(
         ("dataset", "weights", "factor"), (), lambda data, weights, f: gaussian_kde(data, f, weights)
     )
+
+
+def _limits(value: Any) -> Adopted | None:
+    """Bounds or constraints of a search."""
+    ours, names = getattr(limits, type(value).__name__), limits.VALUES[type(value).__name__]
+    return Adopted(names, (), lambda *parts: ours.made(**dict(zip(names, parts, strict=True))))
 
 
 def _interpolator(name: str, value: Any) -> Adopted | None:

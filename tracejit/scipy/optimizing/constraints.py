@@ -38,18 +38,29 @@ def limits(bounds: Any, x: Any) -> tuple[Any, Any]:
 
 
 class Constraint(NamedTuple):
-    """`low <= value(x) <= high`, and in which of SciPy's forms it was given: "eq", "ineq" or "between"."""
+    """`low <= value(x) <= high`, in which of SciPy's forms it was given ("eq", "ineq", "linear" or "between"), the
+    matrix of a linear one, and whether all steps fulfil it."""
 
     value: Callable[[Any], Any]
     low: Any
     high: Any
     form: str
+    matrix: Any = 0.0
+    keep: Any = False
 
-    def scipys(self, value: Any, slopes: Any, low: Any, high: Any) -> Any:
+    def numbers(self) -> list[Any]:
+        """What the host needs to know of it besides its functions."""
+        return [tnp.asarray(x) for x in (self.low, self.high, self.matrix, self.keep)]
+
+    def scipys(self, value: Any, slopes: Any, low: Any, high: Any, matrix: Any, keep: Any) -> Any:
         """SciPy's object of known values."""
-        if self.form != "between":
-            return {"type": self.form, "fun": value, "jac": slopes}
-        return scipy_module("optimize").NonlinearConstraint(value, low, high, jac=slopes)
+        if self.form == "linear":
+            return scipy_module("optimize").LinearConstraint(matrix, low, high, keep)
+        if self.form == "between":
+            return scipy_module("optimize").NonlinearConstraint(
+                value, low, high, jac=slopes, keep_feasible=keep
+            )
+        return {"type": self.form, "fun": value, "jac": slopes}
 
 
 def given(constraints: Any, x: Any) -> list[Constraint]:
@@ -70,11 +81,15 @@ def _one(c: Any, x: Any) -> Constraint:
         matrix = c.A.toarray() if hasattr(c.A, "toarray") else c.A
         matrix = tnp.asarray(matrix).astype(float)
         matrix = matrix if matrix.ndim == 2 else matrix[None, :]
-        return Constraint(lambda x: matrix @ x, _limit(c.lb), _limit(c.ub), "between")
+        low, high = _limit(c.lb), _limit(c.ub)
+        return Constraint(lambda x: matrix @ x, low, high, "linear", matrix, c.keep_feasible)
     if hasattr(c, "fun"):
-        return Constraint(
-            lambda x: solving.values(_row(call_user(c.fun, x))), _limit(c.lb), _limit(c.ub), "between"
-        )
+        low, high = _limit(c.lb), _limit(c.ub)
+
+        def value(x: Any) -> Any:
+            return solving.values(_row(call_user(c.fun, x)))
+
+        return Constraint(value, low, high, "between", keep=c.keep_feasible)
     problem = f"a constraint of class {type(c).__name__}"
     raise SolverOptionError(function="minimize", problem=problem, remedy="give a dict or one of SciPy's")
 

@@ -85,13 +85,15 @@ def curve_fit(
 
 
 def _feasible(bounds: Any, n: int) -> Any:
-    """Where SciPy begins: within the bounds, by each of them."""
+    """Where SciPy begins: within the bounds, by each of them; at whole numbers if the lower ones of an object are."""
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    whole = hasattr(bounds, "lb") and tnp.asarray(low).dtype.kind in "iu"
     low, high = (tnp.broadcast_to(_vector(b), (n,)) for b in (low, high))
     below, above = tnp.isfinite(low), tnp.isfinite(high)
     low, high = tnp.where(below, low, 0.0), tnp.where(above, high, 0.0)
     one_sided = tnp.where(below, low + 1, tnp.where(above, high - 1, 1.0))
-    return tnp.where(below & above, 0.5 * (low + high), one_sided)
+    start = tnp.where(below & above, 0.5 * (low + high), one_sided)
+    return tnp.trunc(start) if whole else start
 
 
 def _vector(x: Any) -> Any:

@@ -21,6 +21,7 @@ from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.optimizing.constraints import limits
+from tracejit.scipy.optimizing.objects import as_scipys
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import message, partial, place_of, python
 from tracejit.scipy.written.minima import nonnegative
@@ -184,7 +185,13 @@ def milp(
     parts = [(r.A, r.lb, r.ub) if hasattr(r, "A") else tuple(r) for r in rules]
     ends = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     if not any(type(x) is Box for x in tree.leaves((c, parts, ends))):
-        known = {"integrality": integrality, "bounds": bounds, "constraints": constraints}
+        if isinstance(constraints, (list, tuple)):
+            constraints = type(constraints)(as_scipys(r) for r in constraints)
+        known = {
+            "integrality": integrality,
+            "bounds": as_scipys(bounds),
+            "constraints": as_scipys(constraints),
+        }
         return scipy_module("optimize").milp(c, **known, options=options)
     cost = _vector(c)
     n = cost.size

@@ -152,6 +152,8 @@ class _Problem:
         self.method, self.tol, self.options = settings
         self.slope = solving.gradient(self.value)
         self.low, self.high = limits(self.bounds, start)
+        #: What the host knows of the bounds: also of which all steps are within them.
+        self.ends = self.low, self.high, tnp.asarray(getattr(self.bounds, "keep_feasible", False))
         #: How near to a bound a minimum lies on it: interior points come less near.
         self.close = 1e-5 if chosen == "trust-constr" else 1e-9
 
@@ -164,11 +166,11 @@ class _Problem:
             found.append(self.bent or solving.jacobian(self.slope))
         return found
 
-    def on_the_host(self, x: Any, low: Any, high: Any, fs: Any, rules: Any = ()) -> Any:
+    def on_the_host(self, x: Any, ends: Any, fs: Any, rules: Any = ()) -> Any:
         """SciPy's result, on known values."""
         derivatives = dict(zip(("jac", "hess"), fs[1:], strict=False))
         theirs = scipy_module("optimize")
-        more = {} if self.bounds is None else {"bounds": theirs.Bounds(low, high)}
+        more = {} if self.bounds is None else {"bounds": theirs.Bounds(*ends)}
         more |= {"constraints": list(rules)} if len(rules) else {}
         return theirs.minimize(
             lambda x: float(fs[0](x)),
@@ -206,12 +208,12 @@ class _Problem:
         return slope if self.bounds is None else solving.within(self.low, self.high, x, slope, self.close)
 
     def _solve(self, x: Any) -> tuple[Any, Any]:
-        def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
-            return _told(self.on_the_host(x, low, high, fs))
+        def host(fs: Any, x: Any, *ends: Any) -> Any:
+            return _told(self.on_the_host(x, ends, fs))
 
         compiled = [solving.Compiled(f, x) for f in self.functions()]
         types = [Aval(x.shape, _F64), *[solving.COUNT] * 5]
-        x, *rest = solving.host_call(host, compiled, types, x, self.low, self.high)
+        x, *rest = solving.host_call(host, compiled, types, x, *self.ends)
         return x, rest
 
     def _closeness(self) -> float:
@@ -233,21 +235,21 @@ class _Problem:
                 solving.Compiled(f, x) for f in (*functions, *(f for pair in own for f in pair), *fixed)
             ]
 
-            def host(fs: Any, x: Any, low: Any, high: Any, *ends: Any) -> Any:
+            def host(fs: Any, x: Any, low: Any, high: Any, within: Any, *ends: Any) -> Any:
                 k = len(functions)
                 rules = [
-                    c.scipys(fs[k + 2 * i], fs[k + 2 * i + 1], ends[2 * i], ends[2 * i + 1])
+                    c.scipys(fs[k + 2 * i], fs[k + 2 * i + 1], *ends[4 * i : 4 * i + 4])
                     for i, c in enumerate(self.rules)
                 ]
-                r = self.on_the_host(x, low, high, fs[:k], rules)
+                r = self.on_the_host(x, (low, high, within), fs[:k], rules)
                 slope, rows, active = (f(r.x) for f in fs[-3:])
                 free = ~_on_bounds(r.x, low, high, self.close)
                 found, *rest = _told(r)
                 return np.concatenate([found, multipliers(slope, rows, active, free)]), *rest
 
             types = [Aval((n + m,), _F64), *[solving.COUNT] * 5]
-            ends = [e for c in self.rules for e in (tnp.asarray(c.low), tnp.asarray(c.high))]
-            z, *rest = solving.host_call(host, compiled, types, x, self.low, self.high, *ends)
+            ends = [e for c in self.rules for e in c.numbers()]
+            z, *rest = solving.host_call(host, compiled, types, x, *self.ends, *ends)
             return z, rest
 
         def conditions(z: Any) -> Any:
@@ -268,4 +270,7 @@ def _told(r: Any) -> tuple[Any, ...]:
 
 
 def _on_bounds(x: np.ndarray, low: np.ndarray, high: np.ndarray, close: float) -> np.ndarray:
-    return (np.abs(x - low) <= close * (1 + np.abs(low))) | (np.abs(x - high) <= close * (1 + np.abs(high)))
+    there = np.zeros(x.shape, bool)
+    for edge in (low, high):
+        there |= np.isfinite(edge) & (np.abs(x - edge) <= close * (1 + np.abs(edge)))
+    return there
