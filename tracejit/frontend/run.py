@@ -114,6 +114,10 @@ class Run(Memory):
         self.in_settings = 0
         #: The `with warnings.catch_warnings()` that the run is in: its trace, and what filters there are; or None.
         self.filters: tuple[Any, tuple[Any, ...]] | None = None
+        #: Whether it sees what NumPy warns of: a list of warnings, or exceptions.
+        self.sees_warnings = False
+        self.recorded: list[Any] | None = None  # the list that such a block of its own records warnings in
+        self.error_state = np.geterr() if capture.guarded else None
         self.unfrozen: set[type] = set()  # classes of frozen objects of which the run changes one
         #: By identity, the arguments to which containers belong that are not followed: taken apart and made again.
         self.arguments: dict[int, int | str] = {}

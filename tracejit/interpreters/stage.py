@@ -68,6 +68,8 @@ class StageTrace(Trace):
         self.first_asked = False
         #: The number of such a step, if it is known how many there are: what can't be native is unrolled then.
         self.step_number: Var | None = None
+        #: Is told of each operation: where floating-point errors are seen (`frontend.outside.floating`).
+        self.watch: Callable[..., None] | None = parent.watch if isinstance(parent, StageTrace) else None
         self._const_of: dict[int, Var] = {}
         self._value_of: dict[int, Any] = {}  # of each constant's variable
         self._repeated: list[np.ndarray] = []  # kept, since `_const_of` and `_computed` know them by id
@@ -78,6 +80,10 @@ class StageTrace(Trace):
         return Var(self, aval, bounds)
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if self.watch is not None and not _is_of_integers(op, args, params):  # numbers are the program's then
+            outs = self.record(op, args, params)
+            self.watch(self, op, args, outs, params)
+            return outs
         if self.eager_constants and op is not constant_op and self._is_computed(op, args, params):
             out = op.eval(*args, **params) if op.effects is NO_EFFECTS else _checked(op, args, params)
             if out is None:

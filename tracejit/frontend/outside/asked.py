@@ -94,7 +94,8 @@ def call_of(session: Run, function: Any, args: tuple[Any, ...] = (), kwargs: Any
     fixed = function.__name__ in _FIXED
     if current_trace() is not trace and not fixed:
         session.refuse(path, function, "a loop, a branch or a transformation asks for it")
-    if not fixed and (session.in_settings or any(map(_matters, trace.eqns))):
+    changed = session.in_settings or session.sees_warnings
+    if not fixed and (changed or any(map(_matters, trace.eqns))):
         session.refuse(path, function, "what the function has done before may matter")
 
     def ask(own: Any) -> Any:

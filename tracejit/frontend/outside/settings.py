@@ -1,9 +1,9 @@
 """NumPy's settings that a function sets: `np.seterr(divide="ignore")`, `np.setbufsize(16384)`,
 `np.set_printoptions(precision=3)`.
 
-The program sets them at the same place in its order, as it prints. While it is traced only the print options are really
-set, so that text which is made then knows by which it is written, and put back in the end. What the function asks for
-is told from what it has set before.
+The program sets them at the same place in its order, as it prints. While it is traced the print options are really
+set, so that text which is made then knows by which it is written, and so are the answers to errors of numbers. Both are
+put back in the end. What the function asks for is told from what it has set before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracejit.frontend.outside import asked
+from tracejit.frontend.outside import asked, floating
 from tracejit.frontend.outside.asked import Asking, call_of, path_of
 from tracejit.frontend.text.sinks import enter
 from tracejit.tracing import current_trace
@@ -28,7 +28,6 @@ _ASKED_BY = {
     id(np.setbufsize): np.getbufsize,
     id(np.set_printoptions): np.get_printoptions,
 }
-_TOLD = (None, "ignore", "warn")
 
 
 class _Sets(NamedTuple):
@@ -55,10 +54,13 @@ class Setting(Asking):
         if type(before) is not int and type(before) is not dict:
             session.refuse(path, own, "what was set before is not known")
         after = _after(own, asks, before, args, kwargs)
-        if asks is np.geterr and any(kind not in _TOLD for kind in after.values()):
-            session.refuse(path, own, "compiled code does not look for floating-point errors")
+        if asks is np.geterr and floating.is_seen(after.values()) and not floating.can_be_seen():
+            session.refuse(path, own, floating.REASON)
         session.settings[asks] = after
         enter(own.__name__, _Sets(own, args, tuple(kwargs.items())), [])
+        if asks is np.geterr:
+            np.seterr(**after)
+            floating.look()
         if asks is np.get_printoptions:
             _refuse_unwritten(session, own, after)
             np.set_printoptions(**after)
@@ -78,10 +80,12 @@ def _refuse_unwritten(session: Run, own: Any, after: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def put_back(session: Run) -> Iterator[None]:
-    """In the end arrays are written as before the trace."""
+    """In the end arrays are written, and errors answered, as before the trace."""
     try:
         yield
     finally:
+        if session.error_state is not None and np.geterr in session.settings:
+            np.seterr(**session.error_state)
         if session.sets_text and session.print_options is not None:
             np.set_printoptions(**session.print_options)
 

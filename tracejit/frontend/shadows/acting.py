@@ -23,7 +23,7 @@ from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import making
 from tracejit.frontend.impure import ACTS, has_acting, impure_origin
-from tracejit.frontend.outside import settings
+from tracejit.frontend.outside import floating, settings
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
 from tracejit.frontend.text import clocks, logs, sinks, warned
@@ -145,7 +145,7 @@ class Seeded:
 
 class errstate:
     """`np.errstate` for traced code. Compiled code tells of no floating-point errors, which is what ignoring them
-    asks for; where they shall be raised, called or printed it can't be followed."""
+    asks for; where they shall be raised, called or printed, operations are looked at."""
 
     __module__ = "numpy"
 
@@ -154,16 +154,22 @@ class errstate:
         self._tj_kinds = kinds
 
     def __enter__(self) -> None:
-        if any(kind not in (None, "ignore", "warn") for kind in self._tj_kinds.values()):
-            tell("`np.errstate`", np.errstate, "compiled code does not look for floating-point errors")
+        self._tj_session = session = active.session()
+        is_seen, watched = floating.is_seen(self._tj_kinds.values()), floating.can_be_seen()
+        if is_seen and (not watched or (session is not None and np.geterr in session.settings)):
+            tell("`np.errstate`", np.errstate, floating.REASON)
         self._tj_own.__enter__()
-        self._tj_session = active.session()
-        if self._tj_session is not None:
-            self._tj_session.in_settings += 1
+        self._tj_watch = floating.looking() if is_seen or floating.is_looked_at() else None
+        if self._tj_watch is not None:
+            self._tj_watch.__enter__()
+        if session is not None:
+            session.in_settings += 1
 
     def __exit__(self, *error: Any) -> None:
         if self._tj_session is not None:
             self._tj_session.in_settings -= 1
+        if self._tj_watch is not None:
+            self._tj_watch.__exit__(*error)
         self._tj_own.__exit__(*error)
 
     def __call__(self, function: Any) -> Any:

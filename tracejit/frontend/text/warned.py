@@ -13,6 +13,7 @@ from tracejit import control
 from tracejit.control.callbacks import journal
 from tracejit.errors import UnfollowedError, is_library
 from tracejit.frontend import active
+from tracejit.frontend.outside import floating
 from tracejit.frontend.text.deferred import Text, is_text
 from tracejit.frontend.text.places import Names, Place, caller, here
 from tracejit.frontend.text.recipes import Known, Made, Recipe, listed
@@ -71,6 +72,8 @@ def warn(message: Any, category: Any = None, stacklevel: Any = 1, source: Any = 
     if not (isinstance(category, type) and issubclass(category, Warning)):
         raise TypeError(f"category must be a Warning subclass, not {type(category).__name__!r}")
     places = here()
+    if _is_taken(message, category, caller(places, stacklevel - 1)):
+        return
     enter(
         "warn", Warned(category, stacklevel, places, _filters()), [_message(message, category)], places=places
     )
@@ -85,6 +88,7 @@ def of_library(
         if times is None:
             warnings.warn(message, category, stacklevel=_users_level())
         return
+    _leave()
     places = here() if at is None else (_place(*at),)
     if times is not None:
         _of_values(message, Warned(category, 1, places[:1], _filters(), True), times)
@@ -107,6 +111,7 @@ def _of_values(message: str, act: Warned, times: Any) -> None:
 
 def of_library_at(message: str, category: type[Warning], place: Place) -> None:
     """A warning that NumPy has given at `place` while a program is recorded, which is to give it there."""
+    _leave()
     out = category is RuntimeWarning  # empty parts
     enter("warn", Warned(category, 1, (place,), _filters(), out), [(Known(message), ())], places=(place,))
 
@@ -117,35 +122,77 @@ def _filters() -> tuple[Filter, ...]:
     return () if session is None or session.filters is None else session.filters[1]
 
 
+def _sees() -> Any:
+    """The run, if it is in a block that sees what is warned of."""
+    session = active.session()
+    return session if session is not None and session.sees_warnings else None
+
+
+def _leave() -> None:
+    """Leave the call to Python where a library warns and the function sees that."""
+    if _sees() is not None:
+        floating.leave("a warning that the function sees")
+
+
+def _is_taken(message: Any, category: type[Warning], at: Place | None) -> bool:
+    """Whether a warning of the user's code goes into a list of the block's, or is left to Python."""
+    session = _sees()
+    if session is None:
+        return False
+    trace, filters, *_ = session.filters
+    if session.recorded is None or current_trace() is not trace:
+        floating.leave("a warning that the function sees")
+        return True
+    known = type(message) is str or (isinstance(message, Warning) and not vars(message))
+    if at is None or not known or len(filters) != 1 or filters[0][1:] != (("always",), ()):
+        raise _refused("warn", "the block that records it has other filters, or its text is not known")
+    made = message if isinstance(message, Warning) else category(message)
+    session.recorded.append(warnings.WarningMessage(made, category, at.file, at.line))
+    return True
+
+
 class catch_warnings:
     """`warnings.catch_warnings` for traced code. Nothing stays set: what the program warns of in the block it warns of
-    with the block's filters. Filters may ignore warnings or always show them; others, and what is recorded, are
-    refused, since compiled code does not look for what NumPy warns of."""
+    with the block's filters. Filters may ignore warnings or always show them. Where they make exceptions of them, or
+    where they are recorded, Python does the calls in which NumPy would warn."""
 
     __module__ = "warnings"
 
     def __init__(self, **options: Any) -> None:
-        self._tj_own = warnings.catch_warnings(**options)
+        self._tj_own = warnings.catch_warnings(**{k: x for k, x in options.items() if k != "record"})
         self._tj_options = options
+        self._tj_looking: Any = None
 
     def __enter__(self) -> Any:
         self._tj_session = session = active.session() if is_recording() else None
         if session is None:
+            self._tj_own = warnings.catch_warnings(**self._tj_options)
             return self._tj_own.__enter__()
-        if self._tj_options.get("record") or self._tj_options.get("module") is not None:
-            raise _refused("catch_warnings", "compiled code does not look for what NumPy warns of")
-        self._tj_before = session.filters
+        records = bool(self._tj_options.get("record"))
+        if self._tj_options.get("module") is not None or (records and not floating.can_be_seen()):
+            raise _refused("catch_warnings", floating.REASON)
+        self._tj_before = session.filters, session.recorded, session.sees_warnings
         action = {k: x for k, x in self._tj_options.items() if k not in ("record", "module")}
-        out = self._tj_own.__enter__()
+        self._tj_own.__enter__()
         session.filters = current_trace(), _filters()
+        if floating.can_be_seen():
+            session.sees_warnings |= records
+            session.recorded = [] if records else session.recorded
+            self._tj_looking = floating.looking()
+            self._tj_looking.__enter__()
         if action.get("action") is not None:
             _add(session, warnings.simplefilter, (), action)
-        return out
+        return session.recorded if records else None
 
     def __exit__(self, *error: Any) -> None:
-        if self._tj_session is not None:
-            self._tj_session.filters = self._tj_before
-        self._tj_own.__exit__(*error)
+        try:
+            if self._tj_looking is not None:
+                self._tj_looking.__exit__(*error)
+        finally:
+            session = self._tj_session
+            if session is not None:
+                session.filters, session.recorded, session.sees_warnings = self._tj_before
+            self._tj_own.__exit__(*error)
 
 
 def filtering(own: Any) -> Any:
@@ -169,7 +216,10 @@ def _add(session: Any, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if current_trace() is not trace:
         raise _refused(own.__name__, "a loop or a branch in the `with` block sets it")
     action = args[0] if args else kwargs.get("action")
-    if action not in ("ignore", "always"):
+    if action == "error" and floating.can_be_seen():
+        session.sees_warnings = True
+        floating.look()
+    elif action not in ("ignore", "always"):
         raise _refused(own.__name__, f"{action!r} is another answer than to ignore a warning or to show it")
     session.filters = trace, (*before, (own, args, tuple(kwargs.items())))
 

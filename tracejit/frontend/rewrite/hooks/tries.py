@@ -224,11 +224,13 @@ def _is_doubtful(error: BaseException) -> bool:
     if isinstance(error, AttributeError) and type(error.obj) is Box and error.name is not None:
         return hasattr(class_of(error.obj), error.name)
     code = at.tb_frame.f_code
+    plain = at.tb_lasti >= 0 and code.co_code[at.tb_lasti] in _AS_PYTHON
+    if isinstance(error, (FloatingPointError, Warning)) and not plain:
+        return True  # what is computed while tracing is not only the function's
     if is_internal(code.co_filename):
         return isinstance(error, (TypeError, AttributeError))
     if is_library_file(code.co_filename):
         return True
-    plain = at.tb_lasti >= 0 and code.co_code[at.tb_lasti] in _AS_PYTHON
     return isinstance(error, (TypeError, AttributeError, BufferError)) and not plain
 
 
