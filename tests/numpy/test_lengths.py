@@ -27,6 +27,20 @@ CASES: dict[str, Any] = {
 }  # fmt: skip
 
 
+def test_shapes_of_traced_lengths_under_vmap() -> None:
+    factors = np.array([2.0, 3.0, -1.0])
+
+    def f(x: Any) -> Any:
+        kept = x[x > 0]
+        return tj.vmap(lambda c: np.stack([kept * c, kept]).reshape(-1))(factors)
+
+    jitted = tj.jit(f, fallback=False)
+    for x in (X, -X, np.abs(X)):
+        want = [np.stack([x[x > 0] * c, x[x > 0]]).reshape(-1) for c in factors]
+        np.testing.assert_array_equal(jitted(x), want)
+    assert jitted.trace_count == 1 and "reshape" in jitted.lower(X).as_text()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_lengths_of_traced_numbers(name: str) -> None:
     f = lambda x, n: CASES[name](x, n)

@@ -37,6 +37,27 @@ def test_names():
     assert named("entry", "main") == "machine code"
 
 
+def test_no_time_is_counted_twice():
+    """Python's functions are inside of the callbacks that call them, in the program and in what it is called by."""
+    shape = tj.ShapeDtypeStruct((), float)
+
+    def slow(x):
+        time.sleep(0.02)
+        return x + 1
+
+    @tj.jit
+    def f(x):
+        y = tj.pure_callback(slow, shape, x)
+        return tj.pure_callback(lambda a: a * 2, shape, y) + y
+
+    with tj.profile() as p:
+        for n in range(4):
+            assert f(float(n)) == 3 * (n + 1)
+    (whole,) = [r.total for r in p.rows if r.kind == "call"]
+    assert 0.08 <= sum(r.own for r in p.rows) <= 1.1 * whole
+    assert sum(r.own for r in p.rows if r.kind == "callback" and r.name.startswith("Python")) >= 0.08
+
+
 def test_lines():
     rows = [
         Row("nest", "a", "f.py", line, "f", 1, 2.0, own, 0, 0, 0, 0)

@@ -205,15 +205,16 @@ class Ufunc:
             known = unsure.operands(self.__name__, args)
             if known is not None:
                 return unsure.mark(self.operator(*known[0]), *known[1:])
+        free = self.smooth and self.__name__ in _FREE
+        if free and (result := by_recipe(self, args, True)) is not None:
+            return result
         python = all(map(numbers.is_python, args))
         if python:
             args = tuple(map(int_like, args)) if self.__name__ not in _BOOLEAN else args
             given = numbers.raws(self.__name__, args)
             numbers.before(self.__name__, given)
-        if self.smooth:
-            result = by_recipe(self, args, True)
-            if result is not None:
-                return result
+        if self.smooth and not free and (result := by_recipe(self, args, True)) is not None:
+            return result
         if python:
             with np.errstate(all="ignore"):
                 result = self.apply(args)
@@ -256,6 +257,8 @@ class Ufunc:
 
 
 _NUMBERS = (bool, int, float, complex)
+#: Operators that Python refuses no floats and complex numbers: recipes, which these have, need no checks.
+_FREE = frozenset(("add", "subtract", "multiply", "negative", "positive", "absolute"))
 _BOOLEAN = {"bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal", "logical_not"}
 
 

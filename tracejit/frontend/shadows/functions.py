@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import operator
 import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -138,6 +139,7 @@ def copy_function(
     return copy
 
 
+@functools.lru_cache(1024)
 def _past_classes(code: types.CodeType, hooked: bool) -> str | None:
     """What code names that looks at an object past its class, and is not called at once, which hooks see."""
     for part in codes_in(code):
@@ -176,6 +178,8 @@ def attribute_changes(session: Run) -> Iterator[tuple[Change, bool]]:
     where the run went straight on, of functions that are guarded with them."""
     for node, copy, before in session.attributes:
         now = _looks(copy)
+        if all(map(operator.is_, now.values(), before.values())) and list(now) == list(before):
+            continue
         straight = session.untouched.straight and not session.has_variants and not node.given
         replaced = now[_KEYWORDS] is not before[_KEYWORDS]
         for name in {**before, **now}:

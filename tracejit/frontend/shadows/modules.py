@@ -153,6 +153,8 @@ def uses_global_random_state(value: Any) -> bool:
 
 def stand_in_for(value: Any) -> Any:
     """The tracejit callable that replaces `value`, or None."""
+    if type(value) is types.FunctionType and not is_library_function(value):  # most are the user's
+        return CALLABLES.get(value) if is_of_library(value) else None
     if value is np.ndarray:
         return ndarray
     if is_acting_of_numpy(value):
@@ -170,8 +172,6 @@ def stand_in_for(value: Any) -> Any:
         return None
     if not callable(value):
         return _part(value)
-    if type(value) is types.FunctionType and not is_library_function(value):
-        return CALLABLES.get(value) if is_of_library(value) else None
     if type(value) is types.MethodType:
         owner = _part(value.__self__)
         return None if owner is None else getattr(owner, value.__name__, None)

@@ -176,7 +176,7 @@ def _beside_derived(inner: Any, asks: str) -> Any:
 
     @functools.wraps(inner)
     def operate(x: Box, y: Any, *rest: Any) -> Any:
-        if type(y) not in _PLAIN and isinstance(y, _NUMBERS) and x.weak is True:
+        if type(y) not in _PLAIN and type(y) is not Box and isinstance(y, _NUMBERS) and x.weak is True:
             base: Any = next(c for c in _NUMBERS if isinstance(y, c))
             if not isinstance(y, np.generic):
                 if asks and getattr(type(y), asks, None) is not getattr(base, asks, None):

@@ -173,3 +173,21 @@ def test_failures() -> None:
         tj.jit(lambda p: solve_bvp(lambda x, y: p * y, lambda a, b: a, X[:4], ZERO))(1.0)
     with pytest.raises(ValueError, match="`S` is expected"):
         tj.jit(lambda p: solve_bvp(lambda x, y: p * y, lambda a, b: a, X, ZERO, S=[[p]]))(1.0)
+
+
+def test_a_search_that_uses_all_its_matrices() -> None:
+    """Newton's method stops after four matrices, also where it has not come to the solution; the mesh is refined."""
+
+    def f(p: Any) -> Any:
+        return solve_bvp(
+            lambda x, y: np.vstack([y[1], p * np.sin(10 * y[0])]),
+            lambda a, b: np.array([a[0] ** 2 - 1, b[0] ** 3 + 2]),
+            X,
+            np.ones((2, 5)),
+            max_nodes=60,
+        )
+
+    got, want = tj.jit(f, fallback=False)(3.5), f(3.5)
+    assert got.status == want.status == 0 and got.niter == want.niter
+    np.testing.assert_allclose(got.x, want.x, rtol=1e-12)
+    np.testing.assert_allclose(got.y, want.y, rtol=1e-9, atol=1e-9)

@@ -113,3 +113,10 @@ def test_what_is_left_to_scipy() -> None:
     ):
         with pytest.raises(error):
             tj.jit(f)(0.7)
+
+
+def test_functions_are_asked_for_between_the_ends_only() -> None:
+    """Left of 0 the logarithm and the root would be warned of."""
+    slope = tj.grad(lambda a: si.tanhsinh(lambda x: np.log(x) + np.sqrt(x), 0.0, a).integral)
+    assert slope(2.0) == pytest.approx(np.log(2) + np.sqrt(2), rel=1e-12)
+    assert tj.jit(slope)(2.0) == pytest.approx(np.log(2) + np.sqrt(2), rel=1e-12)
