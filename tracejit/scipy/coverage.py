@@ -78,8 +78,7 @@ _CALLING = {
     "linalg": "fractional_matrix_power logm signm solve_continuous_are solve_discrete_are",
     "optimize": """
         anderson basinhopping broyden1 broyden2 brute diagbroyden differential_evolution direct dual_annealing
-        excitingmixing fmin fmin_bfgs fmin_cg fmin_cobyla fmin_l_bfgs_b fmin_ncg fmin_powell fmin_slsqp fmin_tnc
-        linearmixing linprog lsq_linear milp newton_krylov shgo
+        excitingmixing fmin_cobyla fmin_slsqp fmin_tnc linearmixing linprog lsq_linear milp newton_krylov shgo
     """,
     "signal": "tf2sos zpk2sos",
     "spatial.distance": "directed_hausdorff rel_entr",

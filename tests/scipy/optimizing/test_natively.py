@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.optimize as so
 
 import tracejit as tj
 from tracejit.errors import FallbackWarning
-from tracejit.scipy.written.minima import descents, regions, simplex
+from tracejit.scipy.written.minima import descents, powell, regions, simplex
 
 
 def rosenbrock(x: Any, c: Any) -> Any:
@@ -82,6 +83,8 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "ncg": ("trust-ncg", {"jac": SLOPE, "hess": BEND, "options": {"gtol": 1e-8}}),
     "ncg, products": ("trust-ncg", {"jac": SLOPE, "hessp": lambda x, p, c: BEND(x, c) @ p}),
     "exact": ("trust-exact", {"jac": SLOPE, "hess": BEND, "options": {"initial_trust_radius": 0.3}}),
+    "powell": ("Powell", {"options": {"xtol": 1e-5}}),
+    "powell, few calls": ("Powell", {"options": {"maxfev": 90, "maxiter": None}}),
     "simplex": ("Nelder-Mead", {}),
     "simplex, few calls": ("Nelder-Mead", {"options": {"maxfev": 37, "adaptive": True}}),
     "simplex, bounds": ("Nelder-Mead", {"bounds": BOUNDS, "options": {"maxiter": 90}}),
@@ -184,6 +187,14 @@ def test_the_loops_have_the_bits_of_scipy(name: str) -> None:
         corners = simplex.around(x, low, -low, False)
         got = simplex.nelder_mead(f, corners, low, -low, (1e-4, 1e-4, most, 90, False, False))
         assert (*r.x, r.nit, r.nfev, r.status) == (*got[0][0], *got[2:])
+        r = so.minimize(f, x, method="Powell", options=o | {"maxfev": 900})
+        got = powell.powell(f, x, np.eye(n), (1e-4, 1e-4, most, 900))
+        assert (*r.x, r.fun, *r.direc.ravel(), r.nit, r.nfev, r.status) == (
+            *got[0],
+            got[1],
+            *got[2].ravel(),
+            *got[3:],
+        )
         if name != "corner":
             r = so.minimize(f, x, method="trust-ncg", jac=slope, hess=bend, options=o)
             given = 1.0, 1000.0, 0.15, 1e-4, most, False, 25, False
@@ -206,3 +217,27 @@ def test_guesses_that_no_native_loop_takes(method: str) -> None:
     np.testing.assert_array_equal(got.x, want.x)
     with pytest.raises(ValueError, match="'x0' must only have one dimension"):
         tj.jit(run)(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize(("method", "most"), [("BFGS", 500), ("BFGS", 3), ("Nelder-Mead", 500)])
+def test_scipy_prints_and_warns_with_disp(method: str, most: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """As entries of the program, in their order."""
+    given = (
+        {"jac": SLOPE, "hess": BEND} if method == "trust-ncg" else {"jac": SLOPE} if method == "BFGS" else {}
+    )
+
+    def run(c: Any) -> Any:
+        print("before")
+        return so.minimize(
+            soft, SHORT, args=(c,), method=method, options={"disp": True, "maxiter": most}, **given
+        ).x
+
+    compiled = tj.jit(run, fallback=False)
+    told = []
+    for f in (compiled, run):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            f(2.0)
+        told.append((capsys.readouterr().out, [(w.category, str(w.message)) for w in seen]))
+    assert told[0] == told[1] and told[0][0].startswith("before\n")
+    assert "library_call" not in compiled.lower(2.0).as_text("jaxpr")

@@ -60,8 +60,11 @@ def test_minima(name: str) -> None:
     np.testing.assert_allclose(first(got), first(want), rtol=2e-5, atol=2e-5)
     if isinstance(want, tuple) and np.ndim(want[1]) == 0 and type(want[1]) is not int:
         np.testing.assert_allclose(got[1], want[1], rtol=1e-6, atol=1e-9)
-    if name == "fmin":  # no derivatives: the same steps, but for the last bits of the function
-        assert got[2:] == want[2:]
+    if name in (
+        "fmin",
+        "fmin_powell",
+    ):  # no derivatives: the same steps, but for the last bits of the function
+        assert got[-3:] == want[-3:]
     if name == "fmin_l_bfgs_b":
         assert got[2].keys() == want[2].keys() and got[2]["warnflag"] == 0
     slope = tj.jit(tj.jacobian(lambda c: first(f(c))))(1.1)

@@ -39,8 +39,8 @@ def minimize(
     callback: Any = None,
     options: Any = None,
 ) -> Any:
-    """A minimum of `fun(x, *args)`, by SciPy's method: BFGS, L-BFGS-B, CG, Newton-CG, Nelder-Mead, trust-ncg and
-    trust-exact are native loops with SciPy's steps, others are SciPy's on the host.
+    """A minimum of `fun(x, *args)`, by SciPy's method: BFGS, L-BFGS-B, CG, Newton-CG, Nelder-Mead, Powell, trust-ncg
+    and trust-exact are native loops with SciPy's steps, others are SciPy's on the host.
 
     `jac` and `hess` are functions (with `jac=True`, `fun` gives its value and the gradient); where they are not given
     they are those of the compiled function, as SciPy's solvers get them outside of transformations. Results of native

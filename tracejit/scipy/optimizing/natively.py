@@ -15,8 +15,8 @@ from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.results import complete, inverse, message_among, python
-from tracejit.scipy.written.minima import descents, limited, points, regions, simplex
-from tracejit.tracing import call_user, to_raw
+from tracejit.scipy.written.minima import descents, limited, points, powell, regions, reports, simplex
+from tracejit.tracing import Box, call_user, to_raw
 
 _WOLFE: dict[str, Any] = {"gtol": 1e-5, "norm": np.inf, "maxiter": None, "c1": 1e-4}
 _REGION: dict[str, Any] = {
@@ -35,6 +35,7 @@ _SIMPLEX = {
     "adaptive": False,
     "initial_simplex": None,
 }
+_CONJUGATE = {"xtol": 1e-4, "ftol": 1e-4, "maxiter": None, "maxfev": None}
 #: The last three are for differences in place of a gradient.
 _LIMITED = {
     "maxcor": 10,
@@ -50,6 +51,7 @@ _LIMITED = {
 #: Method -> the options that it takes natively, with SciPy's defaults.
 OPTIONS: dict[str, dict[str, Any]] = {
     "nelder-mead": _SIMPLEX,
+    "powell": _CONJUGATE,
     "bfgs": _WOLFE | {"c2": 0.9, "xrtol": 0},
     "cg": _WOLFE | {"c2": 0.4},
     "newton-cg": {"xtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9, "eps": 1.4901161193847656e-08},
@@ -58,11 +60,17 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "trust-exact": _REGION | {"subproblem_maxiter": None},
 }
 #: Method -> the options for which `tol` stands.
-_TOLERANCES = {"nelder-mead": ("xatol", "fatol"), "newton-cg": ("xtol",), "l-bfgs-b": ("ftol", "gtol")}
+_TOLERANCES = {
+    "nelder-mead": ("xatol", "fatol"),
+    "powell": ("xtol", "ftol"),
+    "newton-cg": ("xtol",),
+    "l-bfgs-b": ("ftol", "gtol"),
+}
 #: Those that take bounds.
 _WITH_BOUNDS = ("nelder-mead", "l-bfgs-b")
 _DONE = "Optimization terminated successfully."
 _MOST = "Maximum number of iterations has been exceeded."
+_CALLS = "Maximum number of function evaluations has been exceeded."
 _LOSS = "Desired error not necessarily achieved due to precision loss."
 _NAN = "NaN result encountered."
 _NEWTON = (
@@ -109,10 +117,15 @@ def settings(method: str, options: dict[str, Any], tol: Any, bounded: bool) -> d
             given.setdefault(name, tol)
     if known is _LIMITED and not (set(given) <= set(known) and _may_be(known | given)):
         return None  # SciPy refuses them, or warns
+    shown = given.pop("disp", False)
+    if isinstance(shown, Box) or (shown and known is _LIMITED):
+        return None
     for name, value in given.items():
-        if name not in known and (bool(value) if name in ("disp", "return_all") else value is not None):
+        if name not in known and (bool(value) if name == "return_all" else value is not None):
             return None
-    o = known | {k: v for k, v in given.items() if k in known}
+    o = known | {k: v for k, v in given.items() if k in known} | {"disp": bool(shown)}
+    if known is _CONJUGATE and isinstance(o["maxfev"], (int, float)) and o["maxfev"] < 1:
+        return None
     wrong = "c1" in o and not 0 < o["c1"] < o["c2"] < 1
     if "eta" in o:
         wrong = not 0 <= o["eta"] < 0.25 or not 0 < o["initial_trust_radius"] < o["max_trust_radius"]
@@ -142,12 +155,20 @@ def minimum(method: str, f: Functions, start: Any, bounds: tuple[Any, Any] | Non
         return (_limited if method == "l-bfgs-b" else _nelder_mead)(f, start, bounds, o)
     if method in ("trust-ncg", "trust-exact"):
         return _trusted(f, start, o, method == "trust-exact")
-    return {"bfgs": _bfgs, "cg": _cg, "newton-cg": _newton}[method](f, start, o)
+    return {"bfgs": _bfgs, "cg": _cg, "newton-cg": _newton, "powell": _powell}[method](f, start, o)
 
 
 def _root(f: Functions, start: Any, solve: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
     slope = solving.gradient(f.value)
     return solving.root_of(slope, start, solve, solving.dense_solve)
+
+
+def _show(
+    o: dict[str, Any], texts: tuple[str, ...], code: Any, value: Any, *counts: Any, runtime: bool = False
+) -> None:
+    """What SciPy prints at the end."""
+    if o["disp"]:
+        call_user(reports.ended, code, texts, runtime, value, tuple(python(c) for c in counts))
 
 
 def _told(texts: tuple[str, ...], code: Any) -> dict[str, Any]:
@@ -166,8 +187,37 @@ def _bfgs(f: Functions, start: Any, o: dict[str, Any]) -> Any:
 
     x, (inverse, nfev, njev, steps, status) = _root(f, start, solve)
     fields = {"fun": f.value(x), "jac": f.slope(x), "hess_inv": inverse}
-    fields |= {"nfev": python(nfev), "njev": python(njev), **_told((_DONE, _MOST, _LOSS, _NAN), status)}
+    texts = _DONE, _MOST, _LOSS, _NAN
+    _show(o, texts, status, fields["fun"], steps, nfev, njev)
+    fields |= {"nfev": python(nfev), "njev": python(njev), **_told(texts, status)}
     return complete(**fields, x=x, nit=python(steps))
+
+
+def _powell(f: Functions, start: Any, o: dict[str, Any]) -> Any:
+    most, calls = _limits(o, 1000 * start.size)
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        given = o["xtol"], o["ftol"], most, calls
+        x, value, *rest = call_user(powell.powell, f.value, x, tnp.eye(x.size), given)
+        return x, (value, *rest)
+
+    x, (_, directions, steps, nfev, status) = _root(f, start, solve)
+    _must(status != 4, "No valid bracket was found before the iteration limit was reached.")
+    texts = _DONE, _CALLS, _MOST, _NAN
+    value = f.value(x)
+    _show(o, texts, status, value, steps, nfev, runtime=True)
+    fields = {"fun": value, "direc": directions, "nit": python(steps), "nfev": python(nfev)}
+    return complete(**fields, **_told(texts, status), x=x)
+
+
+def _limits(o: dict[str, Any], usual: int) -> tuple[Any, Any]:
+    """The most steps and calls: of what is not given, there are as many as usual if the other one is not a limit."""
+    most, calls = o["maxiter"], o["maxfev"]
+    if most is None:
+        most = usual if calls is None or calls == np.inf else np.inf
+    if calls is None:
+        calls = usual if o["maxiter"] is None or o["maxiter"] == np.inf else np.inf
+    return most, calls
 
 
 def _cg(f: Functions, start: Any, o: dict[str, Any]) -> Any:
@@ -179,6 +229,7 @@ def _cg(f: Functions, start: Any, o: dict[str, Any]) -> Any:
 
     x, (nfev, njev, steps, status) = _root(f, start, solve)
     fields = {"fun": f.value(x), "jac": f.slope(x), "nfev": python(nfev), "njev": python(njev)}
+    _show(o, (_DONE, _MOST, _LOSS, _NAN), status, fields["fun"], steps, nfev, njev)
     return complete(**fields, **_told((_DONE, _MOST, _LOSS, _NAN), status), x=x, nit=python(steps))
 
 
@@ -206,6 +257,7 @@ def _newton(f: Functions, start: Any, o: dict[str, Any]) -> Any:
     # The gradient is that where the last step began, as SciPy has it.
     x, (before, nfev, njev, steps, status, curves) = _root(f, start, solve)
     fields = {"fun": f.value(x), "jac": before, "nfev": python(nfev), "njev": python(njev)}
+    _show(o, _NEWTON, status, fields["fun"], steps, nfev, njev, curves)
     return complete(**fields, nhev=python(curves), **_told(_NEWTON, status), x=x, nit=python(steps))
 
 
@@ -234,6 +286,7 @@ def _trusted(f: Functions, start: Any, o: dict[str, Any], exact: bool) -> Any:
         "jac": f.slope(x),
     }
     fields |= {"nfev": python(nfev), "njev": python(njev), "nhev": python(nhev), "nit": python(steps)}
+    _show(o, _IN_REGIONS, status, fields["fun"], steps, nfev, njev, nhev, runtime=True)
     more = {} if products else {"hess": bent(x)}
     return complete(**fields, message=told["message"], **more)
 
@@ -292,11 +345,7 @@ def _nelder_mead(f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: di
         text = "Nelder Mead - one of the lower bounds is greater than an upper bound."
         _must(~tnp.any(low > high), text)
         call_user(simplex.warned, start, low, high)
-    most, calls = o["maxiter"], o["maxfev"]
-    if most is None:
-        most = 200 * n if calls in (None, np.inf) else np.inf
-    if calls is None:
-        calls = 200 * n if o["maxiter"] is None or o["maxiter"] == np.inf else np.inf
+    most, calls = _limits(o, 200 * n)
     given = o["xatol"], o["fatol"], most, calls, bool(o["adaptive"]), bounded
 
     def solve(x: Any) -> tuple[Any, Any]:
@@ -314,7 +363,10 @@ def _nelder_mead(f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: di
     x, (corners_, values, steps, nfev, status) = solving.root_of(
         conditions, start, solve, solving.dense_solve
     )
-    calls_out = "Maximum number of function evaluations has been exceeded."
-    told = _told((_DONE, calls_out, _MOST), status)
+    texts = _DONE, _CALLS, _MOST
+    told = _told(texts, status)
     final = lax.stop_gradient((corners_, values))
-    return complete(fun=f.value(x), nit=python(steps), nfev=python(nfev), **told, x=x, final_simplex=final)
+    fun = f.value(x)
+    if o["disp"]:
+        call_user(reports.simplex, status, texts, fun, (python(steps), python(nfev)))
+    return complete(fun=fun, nit=python(steps), nfev=python(nfev), **told, x=x, final_simplex=final)

@@ -1,4 +1,5 @@
-"""SciPy's functions for one method each, `fmin_bfgs` and its kin: SciPy's own, on the compiled function.
+"""SciPy's functions for one method each, `fmin_bfgs` and its kin: as the method is, or SciPy's own on the compiled
+function.
 
 Gradients, Hessians and Jacobians that a method takes are those of the compiled function. Derivatives are those of the
 solution.
@@ -19,7 +20,7 @@ from tracejit.scipy.hosting.calls import parameters
 from tracejit.scipy.optimizing import minima, numbers
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.one_variable import refuse
-from tracejit.scipy.optimizing.results import message, place_of, python
+from tracejit.scipy.optimizing.results import python
 from tracejit.tracing import call_user
 
 _F64 = np.dtype(float)
@@ -43,92 +44,97 @@ def named(theirs: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, Any]:
 
 # ---------------------------------------------------------------- minima by one method
 
-#: Name -> (derivatives that it takes, what it gives after x and the value with `full_output`).
-_MINIMA: dict[str, tuple[tuple[str, ...], str]] = {
-    "fmin": ((), "nnn"),
-    "fmin_powell": ((), "Mnnn"),
-    "fmin_cg": (("fprime",), "nnn"),
-    "fmin_bfgs": (("fprime",), "vMnnn"),
-    "fmin_ncg": (("fprime", "fhess"), "nnnn"),
-    "fmin_l_bfgs_b": (("fprime",), "vnnnt"),
-    "fmin_tnc": (("fprime",), "nn"),
+#: Name -> (method, SciPy's names of options of the method by its own, those of what it gives with `full_output`).
+_MINIMA: dict[str, tuple[str, dict[str, str], str]] = {
+    "fmin": (
+        "Nelder-Mead",
+        {"xtol": "xatol", "ftol": "fatol", "maxfun": "maxfev"},
+        "x fun nit nfev status",
+    ),
+    "fmin_powell": ("Powell", {"maxfun": "maxfev"}, "x fun direc nit nfev status"),
+    "fmin_cg": ("CG", {"epsilon": ""}, "x fun nfev njev status"),
+    "fmin_bfgs": ("BFGS", {"epsilon": ""}, "x fun jac hess_inv nfev njev status"),
+    "fmin_ncg": ("Newton-CG", {"avextol": "xtol", "epsilon": "eps"}, "x fun nfev njev nhev status"),
+    "fmin_l_bfgs_b": (
+        "L-BFGS-B",
+        {"m": "maxcor", "factr": "ftol", "pgtol": "gtol", "epsilon": ""},
+        "grad:jac task:message funcalls:nfev nit:nit warnflag:status",
+    ),
 }
-_WITH_BOUNDS = ("fmin_l_bfgs_b", "fmin_tnc")
 
 
 def _minimum(name: str) -> Callable[..., Any]:
-    wants, gives = _MINIMA[name]
-    bounded = name in _WITH_BOUNDS
+    method, names, gives = _MINIMA[name]
+    dict_of_more = ":" in gives
 
     def find(func: Callable[..., Any], x0: Any, *more: Any, **options: Any) -> Any:
-        theirs = getattr(scipy_module("optimize"), name)
-        options = named(theirs, more) | options
+        options = named(getattr(scipy_module("optimize"), name), more) | options
         refuse_given(name, options, "retall", "callback")
-        args, full = options.pop("args", ()), options.pop("full_output", 0) or bounded
+        args, full = options.pop("args", ()), options.pop("full_output", 0)
         bounds = options.pop("bounds", None)
-        # The function gives its gradient, too, where none is given; we have our own.
-        pair = bounded and options.get("fprime") is None and not options.get("approx_grad")
-        for known in ("fprime", "fhess", "fhess_p", "approx_grad"):
-            options.pop(known, None)
-        inner, start = solving.with_args(func, args), solving.vector(x0)
-        low, high = limits(bounds, start)
+        jac, hess, hessp = (options.pop(k, None) for k in ("fprime", "fhess", "fhess_p"))
+        if options.pop("approx_grad", 0):
+            jac = None
+        elif dict_of_more and jac is None:
+            jac = True  # the function gives its gradient, too
+        if "factr" in options:
+            options["factr"] = options["factr"] * float(np.finfo(float).eps)
+        known = {names.get(k, k): v for k, v in options.items() if names.get(k, k)}
+        if not dict_of_more:
+            known.setdefault("disp", 1)
+        start = solving.guess(x0).reshape(-1)
+        r = minima.minimize(func, start, args, method, jac, hess, hessp, bounds, (), None, None, known)
+        if dict_of_more:
+            pairs = [pair.split(":") for pair in gives.split()]
+            return r.x, r.fun, {ours: r[theirs] for ours, theirs in pairs}
+        return tuple(r[k] for k in gives.split()) if full else r.x
 
-        def value(x: Any) -> Any:
-            out = inner(x)
-            return solving.scalar(out[0] if pair else out)
-
-        slope = solving.gradient(value)
-        functions = [value, slope, solving.jacobian(slope)][: 1 + len(wants)]
-
-        def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
-            given = dict(zip(wants, fs[1:], strict=True)) | options
-            if bounded and bounds is not None:
-                given["bounds"] = list(zip(low, high, strict=True))
-            if not bounded:
-                given["full_output"] = 1
-            out = theirs(lambda x: float(fs[0](x)), x, **given)
-            if name == "fmin_l_bfgs_b":
-                d = out[2]
-                return out[0], d["grad"], d["funcalls"], d["nit"], d["warnflag"], place_of(str(d["task"]))
-            return out if name == "fmin_tnc" else (out[0], *out[2:])
-
-        n = start.size
-        kinds = {"v": Aval((n,), _F64), "M": Aval((n, n), _F64), "n": solving.COUNT, "t": solving.COUNT}
-
-        def solve(x: Any) -> tuple[Any, Any]:
-            compiled = [solving.Compiled(f, x) for f in functions]
-            types = [Aval((n,), _F64), *(kinds[k] for k in gives)]
-            x, *rest = solving.host_call(host, compiled, types, x, low, high)
-            return x, rest
-
-        def conditions(x: Any) -> Any:
-            return slope(x) if bounds is None else solving.within(low, high, x, slope(x))
-
-        x, rest = solving.root_of(conditions, start, solve, solving.dense_solve)
-        rest = [python(r) if k == "n" else r for k, r in zip(gives, rest, strict=True)]
-        if name == "fmin_l_bfgs_b":
-            fields = dict(zip(("funcalls", "nit", "warnflag"), rest[1:4], strict=True))
-            return x, value(x), {"grad": slope(x), "task": message(rest[4]), **fields}
-        if name == "fmin_tnc":
-            return (x, *rest)
-        if not full:
-            return x
-        if name == "fmin_bfgs":
-            rest[0] = slope(x)
-        return (x, value(x), *rest)
-
-    taken = " The gradient is that of the compiled function." if wants else ""
     find.__name__ = find.__qualname__ = name
     find.__doc__ = (
-        f"The minimum of `func(x, *args)` by SciPy's `{name}`, whose results it gives.{taken} The derivatives of `x` "
-        "are those of a point at which the gradient is zero"
-        + (", or which lies on a bound" if bounded else "")
-        + ". Raises SolverOptionError for `retall` and `callback`."
+        f"The minimum of `func(x, *args)` as SciPy's `{name}` finds it, and what it tells: see `minimize` with "
+        f"the method {method}. Raises SolverOptionError for `retall` and `callback`."
     )
     return find
 
 
-fmin, fmin_powell, fmin_cg, fmin_bfgs, fmin_ncg, fmin_l_bfgs_b, fmin_tnc = map(_minimum, _MINIMA)
+fmin, fmin_powell, fmin_cg, fmin_bfgs, fmin_ncg, fmin_l_bfgs_b = map(_minimum, _MINIMA)
+
+
+def fmin_tnc(func: Callable[..., Any], x0: Any, *more: Any, **options: Any) -> Any:
+    """The minimum of `func(x, *args)` by SciPy's `fmin_tnc`, whose results it gives. The gradient is that of the
+    compiled function. The derivatives of `x` are those of a point at which the gradient is zero, or which lies on a
+    bound. Raises SolverOptionError for a `callback`."""
+    theirs = scipy_module("optimize").fmin_tnc
+    options = named(theirs, more) | options
+    refuse_given("fmin_tnc", options, "callback")
+    args, bounds = options.pop("args", ()), options.pop("bounds", None)
+    # The function gives its gradient, too, where none is given; we have our own.
+    pair = options.pop("fprime", None) is None and not options.pop("approx_grad", 0)
+    options.pop("approx_grad", None)
+    inner, start = solving.with_args(func, args), solving.vector(x0)
+    low, high = limits(bounds, start)
+
+    def value(x: Any) -> Any:
+        out = inner(x)
+        return solving.scalar(out[0] if pair else out)
+
+    slope = solving.gradient(value)
+
+    def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
+        given = options if bounds is None else {"bounds": list(zip(low, high, strict=True)), **options}
+        return theirs(lambda x: float(fs[0](x)), x, fprime=fs[1], **given)
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        compiled = [solving.Compiled(f, x) for f in (value, slope)]
+        types = [Aval(x.shape, _F64), solving.COUNT, solving.COUNT]
+        x, *rest = solving.host_call(host, compiled, types, x, low, high)
+        return x, rest
+
+    def conditions(x: Any) -> Any:
+        return slope(x) if bounds is None else solving.within(low, high, x, slope(x))
+
+    x, counts = solving.root_of(conditions, start, solve, solving.dense_solve)
+    return (x, *map(python, counts))
 
 
 def fmin_slsqp(
