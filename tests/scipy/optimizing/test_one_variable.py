@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,14 +95,42 @@ def test_differences() -> None:
 
 
 def test_refusals() -> None:
-    for f in (
-        lambda k: so.root_scalar(lambda x: (x - k, 1.0), x0=0.0, fprime=True).root,
-        lambda k: so.newton(lambda x: x - k, 0.0, full_output=True)[0],
-    ):
-        with pytest.raises(SolverOptionError):
-            tj.grad(f)(1.0)
-        with tj.config.override(fallback=True), pytest.warns(FallbackWarning):
-            assert tj.jit(f)(1.0) == f(1.0)
+    f = lambda k: so.newton(lambda x: x - k, np.zeros(1), full_output=True)[0]
+    with pytest.raises(SolverOptionError):
+        tj.jacfwd(f)(1.0)
+    with tj.config.override(fallback=True), pytest.warns(FallbackWarning):
+        assert tj.jit(f)(1.0) == f(1.0)
+
+
+def cubic(x: Any, k: Any) -> Any:
+    return x**3 - k, 3 * x**2, 6 * x
+
+
+REPORTS: dict[str, Any] = {
+    "no slope": lambda k: so.root_scalar(lambda x: x**3 - k, x0=1.0, method="newton"),
+    "a slope with the value": lambda k: so.root_scalar(cubic, (k,), x0=1.0, fprime=True),
+    "both slopes with the value": lambda k: so.root_scalar(cubic, (k,), x0=1.0, fprime=True, fprime2=True),
+    "an interval": lambda k: so.root_scalar(cubic, (k,), bracket=(0, 3), fprime=True),
+    "at once": lambda k: so.root_scalar(lambda x: (x - k, 1.0), x0=0.0, fprime=True),
+    "newton": lambda k: so.newton(lambda x: x**3 - k, 1.0, lambda x: 3 * x * x, full_output=True)[1],
+    "secant, few steps": lambda k: so.newton(
+        lambda x: x**3 - k, 1.0, full_output=True, disp=False, maxiter=2
+    )[1],
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports(name: str) -> None:
+    """Derivatives that the function gives with its value, or none; `full_output`."""
+    f = REPORTS[name]
+    got, want = tj.jit(f, fallback=False)(1.3), f(1.3)
+    assert list(got) == list(want)
+    for key in want:
+        assert type(got[key]) is type(want[key])
+        assert np.isclose(got[key], want[key], rtol=1e-9) if key == "root" else got[key] == want[key]
+    if want.converged and name != "at once":
+        slope = tj.jit(tj.grad(lambda k: f(k).root))(1.3)
+        np.testing.assert_allclose(slope, 1 / (3 * 1.3 ** (2 / 3)), rtol=1e-6)
 
 
 def test_open_methods_are_scipys() -> None:

@@ -131,10 +131,11 @@ def root_scalar(
     """A root of `f(x, *args)`, by SciPy's method: in the interval `bracket`, or from the guess `x0`.
 
     The result has `root`, `iterations`, `function_calls`, `converged` and `flag`. Its derivatives are those of the
-    root. Raises SolverOptionError for derivatives that `f` gives with its values, and where SciPy would take
-    differences."""
-    if isinstance(fprime, bool) or isinstance(fprime2, bool):
-        refuse("root_scalar", "derivatives that f gives with its values", "give functions")
+    root. Where Newton's method is given no slope, it is that of the compiled function."""
+    told = 1 + (2 if fprime2 and not callable(fprime2) else 1 if fprime and not callable(fprime) else 0)
+    if told > 1:  # f gives its derivatives with its value
+        f, *known = (_item(f, n) for n in range(told))
+        fprime, fprime2 = known[0], (known[1] if told == 3 else fprime2)
     chosen = str(method).lower() if method else None
     if chosen is None:
         chosen = (
@@ -142,12 +143,12 @@ def root_scalar(
         )
         if bracket is None and x1 is None and not fprime:
             chosen = "newton"
-    if chosen == "newton" and not fprime:
-        refuse("root_scalar", "newton without fprime", "give fprime, a bracket, or x1")
     settings = {k: v for k, v in (("xtol", xtol), ("rtol", rtol), ("maxiter", maxiter)) if v is not None}
     settings |= {"method": chosen, "options": options}
     inner = solving.with_args(f, args)
     slopes = [_numbers(g, args) for g in (fprime, fprime2) if g]
+    if chosen == "newton" and not slopes:
+        slopes = [solving.gradient(_numbers(f, args))]
     between = chosen in FINDERS or chosen in _BRACKETING
     given: Any = bracket if between else x0
     if given is None:
@@ -169,6 +170,8 @@ def root_scalar(
         _judge_steps(near)
         used = [] if chosen == "secant" else slopes[: 1 if chosen == "newton" else 2]
         x, counts = _opened(chosen, inner, start, used, None if x1 is None else second, near)
+        if told > 1:  # SciPy counts the points
+            counts[1] = -(-counts[1] // (len(used) + 1))
         return report(x, counts, chosen)
 
     own = {"xtol": 2e-12, "rtol": _LEAST, "maxiter": 100, "k": 1} | (options or {})
@@ -176,6 +179,11 @@ def root_scalar(
     near = own["xtol"], own["rtol"], own["maxiter"]
     x, counts = _enclosed(inner, (start, second), own["k"], near, must=False)
     return report(x, counts, chosen)
+
+
+def _item(f: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """One of the things that a function gives."""
+    return lambda x, *args: call_user(f, x, *args)[n]
 
 
 def _judge_steps(t: open_methods.Tolerances) -> None:
@@ -233,9 +241,9 @@ def newton(
     """A root of `func(x, *args)` near `x0`, by SciPy's Newton, Halley or secant method; of an array `x0`, a root for
     each element, where each value depends on its own element alone. Derivatives are those of the root.
 
-    Raises SolverOptionError for `full_output`."""
-    if full_output or not disp:
-        refuse("newton", "full_output or disp=False")
+    Raises SolverOptionError for `full_output` and `disp=False` with an array."""
+    if (full_output or not disp) and tnp.ndim(x0):
+        refuse("newton", "full_output or disp=False with an array")
     if tnp.asarray(x0).dtype.kind == "c":
         refuse("newton", "a complex x0", "solve for real and imaginary parts")
     inner = solving.with_args(func, args)
@@ -252,8 +260,11 @@ def newton(
         second = None if x1 is None else tnp.asarray(x1).astype(float).reshape(())
         of_one = inner if not start.ndim else lambda x: inner(x.reshape(start.shape))
         slopes = slopes if not start.ndim else [_of_one(g, start.shape) for g in slopes]
-        x, (_, _, converged) = _opened("newton", of_one, start.reshape(()), slopes, second, near)
-        _must(converged, "newton did not converge.")
+        x, counts = _opened("newton", of_one, start.reshape(()), slopes, second, near)
+        if disp:
+            _must(counts[2], "newton did not converge.")
+        if full_output:
+            return x, report(x, counts, ("secant", "newton", "halley")[len(slopes)])
         return x.reshape(start.shape)[()]
 
     def values(x: Any) -> Any:
