@@ -149,8 +149,7 @@ def check_live(x: Value) -> None:
         raise LeakedTracerError(value=origin(x))
 
 
-#: Views of one storage whose values are remembered until the next write, at most.
-VIEW_CACHE = 16
+VIEW_CACHE = 16  #: Views of one storage whose values are remembered until the next write, at most.
 
 
 class _Caller:
@@ -165,6 +164,7 @@ class _Caller:
         self.warn: Callable[..., None] = lambda *_: None  #: `(text, kind, at, times)`, as NumPy or the user.
         self.does_over: Callable[[], bool] = lambda: False  #: Does Python redo calls whose checks fail?
         self.compiled: Callable[[Any], Any] = lambda f: None  #: Jitted, outside of jit's traces.
+        self.shared: Callable[[Any], Any] = lambda _: None  #: `np.random`'s generator, which `_` draws from.
         self.room: Callable[[], int] = lambda: 1  #: How many times the room at first a program has for rows.
 
 

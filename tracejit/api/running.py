@@ -13,7 +13,10 @@ import numpy as np
 
 from tracejit import frontend, numpy, scipy
 from tracejit.control.transformed import Transformed
+from tracejit.errors import RandomStateError
+from tracejit.frontend.drawing.sources import of_module
 from tracejit.frontend.lists import heaps
+from tracejit.frontend.paths import root
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.run import ROOM
 from tracejit.frontend.shadows import builtins_, modules
@@ -150,5 +153,21 @@ def _room() -> int:
     return session.room // ROOM
 
 
+def _shared(owner: Any) -> Any:
+    """What stands for the generator of `np.random`, from which a distribution of SciPy's draws, in the jit trace that
+    is being made: programs are for calls in which it still does. None where there is no such trace."""
+    session = jit_session()
+    if session is None:
+        return None
+    shared, name = np.random.mtrand._rand, type(owner).__name__.removesuffix("_gen")
+    if owner._random_state is not shared:
+        raise RandomStateError(
+            function=f"`{name}.random_state`", problem="the distribution has one of its own"
+        )
+    session.check(root(owner, "distribution", name).attr("_random_state"), "is", shared)
+    return of_module(shared, "np.random")
+
+
 caller.does_over = _does_over
+caller.shared = _shared
 caller.room = _room

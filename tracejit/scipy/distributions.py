@@ -7,12 +7,14 @@ are inside its support.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tracejit import numpy as tnp
+from tracejit.errors import RandomStateError
 from tracejit.numpy.dispatch import plain
 from tracejit.numpy.operands import has_box
 from tracejit.ops._lazy import scipy_stats
@@ -21,7 +23,7 @@ from tracejit.scipy.inverting.areas import area
 from tracejit.scipy.inverting.reals import inverse
 from tracejit.scipy.inverting.whole import least, summed
 from tracejit.scipy.lazily import Part
-from tracejit.tracing import is_tracing, to_raw, wrap
+from tracejit.tracing import caller, is_tracing, to_raw, wrap
 
 Formula = Callable[..., Any]
 #: scipy.stats: the distributions, and functions of samples.
@@ -36,6 +38,11 @@ class Named:
     def __init__(self, name: str) -> None:
         self.name = name
         PART.names[name] = self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.endswith("random_state"):
+            raise _of_its_own(f"`{self.name}.random_state`")
+        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return f"<tracejit distribution {self.name!r}>"
@@ -76,6 +83,27 @@ _METHODS = frozenset(
 )
 
 
+def variates(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's `rvs`. Where it draws from the generator of `np.random`, it is given what stands for that."""
+
+    @functools.wraps(theirs)
+    def rvs(*args: Any, **kwargs: Any) -> Any:
+        own: Any = theirs.__self__  # type: ignore[attr-defined]
+        named = inspect.signature(theirs).bind_partial(*args, **kwargs).arguments
+        if {**named, **named.get("kwds", {})}.get("random_state") is not None:
+            return theirs(*args, **kwargs)
+        shared = caller.shared(own)
+        return (
+            theirs(*args, **kwargs) if shared is None else theirs(*args, **{**kwargs, "random_state": shared})
+        )
+
+    return rvs
+
+
+def _of_its_own(name: str) -> RandomStateError:
+    return RandomStateError(function=name, problem="the distribution has it, or may have one, of its own")
+
+
 class Hosted(Named):
     """A distribution whose methods are SciPy's; programs call them."""
 
@@ -83,6 +111,8 @@ class Hosted(Named):
         if method.startswith("__"):
             raise AttributeError(method)
         theirs = getattr(self.theirs, method)
+        if method == "rvs" and is_tracing():
+            return variates(theirs)
         return stand_in(theirs, f"scipy.stats.{self.name}.{method}") if method in _METHODS else theirs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -92,14 +122,24 @@ class Hosted(Named):
 class Frozen:
     """A distribution with parameters, while something is traced."""
 
-    def __init__(self, distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outside: bool = False
+    ) -> None:
         self.dist, self.args, self.kwds = distribution, args, kwargs
+        self.outside = outside  # made there, perhaps with a generator of its own
 
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
             raise AttributeError(method)
         fn = getattr(self.dist, method)
+        if method == "rvs":
+            return self._variates
         return lambda *xs, **more: fn(*xs, *self.args, **self.kwds, **more)
+
+    def _variates(self, size: Any = None, random_state: Any = None) -> Any:
+        if self.outside and random_state is None:
+            raise _of_its_own(f"`random_state` of a {self.dist.name}")
+        return self.dist.rvs(*self.args, **{**self.kwds, "size": size, "random_state": random_state})
 
 
 class Distribution(Hosted):

@@ -15,8 +15,8 @@ from tracejit.numpy.operands import has_box, raw
 from tracejit.scipy import linalg
 from tracejit.scipy import special as sp
 from tracejit.scipy.continuous import orthants
-from tracejit.scipy.distributions import Frozen, Named
-from tracejit.tracing import caller, to_raw, wrap
+from tracejit.scipy.distributions import Frozen, Named, variates
+from tracejit.tracing import caller, is_tracing, to_raw, wrap
 
 
 class VectorDistribution(Named):
@@ -41,7 +41,8 @@ class VectorDistribution(Named):
         if method.startswith("__"):
             raise AttributeError(method)
         if method not in self.methods:
-            return getattr(self.theirs, method)
+            theirs = getattr(self.theirs, method)
+            return variates(theirs) if method == "rvs" and is_tracing() else theirs
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not (has_box(args) or has_box(kwargs.values())):

@@ -144,7 +144,7 @@ def _frozen_vector(name: str, value: Any) -> Adopted | None:
     kept = type(getattr(value, "cov_object", None)).__name__ in ("CovViaPSD", "NoneType")
     if getattr(value, "allow_singular", False) or not kept:
         return None
-    return Adopted(_VECTORS[name], (), lambda *parts: Frozen(getattr(stats, name), parts, {}))
+    return Adopted(_VECTORS[name], (), lambda *parts: Frozen(getattr(stats, name), parts, {}, True))
 
 
 def _frozen(value: Any) -> Adopted | None:
@@ -163,4 +163,4 @@ def _frozen(value: Any) -> Adopted | None:
 
 
 def _made(known: Any, count: int, names: tuple[str, ...], *parts: Any) -> Frozen:
-    return Frozen(known, parts[:count], dict(zip(names, parts[count:-1], strict=True)))
+    return Frozen(known, parts[:count], dict(zip(names, parts[count:-1], strict=True)), True)
