@@ -119,6 +119,7 @@ def test_what_programs_rarely_need_is_not_imported() -> None:
     rare += ["lax", "nn", "random", "extend", "test_util", "control.scan.op", "ops.special"]
     rare += ["numpy.linalg", "numpy.fft", "ops.decompositions", "ops.transforms"]
     program = f"import sys, tracejit; print([m for m in {rare} if 'tracejit.' + m in sys.modules])"
+    program += "; assert not {'ctypes.util', 'subprocess', 'tempfile', 'scipy', 'numba'} & {*sys.modules}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

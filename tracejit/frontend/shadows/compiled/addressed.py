@@ -7,7 +7,6 @@ argument, which they are given copies of, is found when they are called. Python 
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import inspect
 import opcode
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
 _DTYPES = frozenset(map(np.dtype, ["?", "b", "B", "h", "H", "i", "I", "l", "L", "f", "d", "F", "D"]))
 _LARGEST = {"b": np.dtype(bool), "i": np.dtype(np.int64), "f": np.dtype(np.float64), "c": np.dtype(complex)}
 _numba: Any = LazyModule("numba")
+_finding: Any = LazyModule("ctypes.util")  # which imports much
 POINTER: Any = ctypes._CFuncPtr  # type: ignore[attr-defined]
 LIBRARY = ctypes.CDLL
 _PYTHONS = 4 | 8 | 16  # flags of ctypes: functions that need Python's lock, or whose errors are kept
@@ -298,7 +298,7 @@ def _computes(pointer: Any) -> bool:
     if not wrappers.MATHEMATICS.fullmatch(name):
         return False
     try:
-        found = ctypes.CDLL(ctypes.util.find_library("m"))[name]
+        found = ctypes.CDLL(_finding.find_library("m"))[name]
     except (AttributeError, OSError, TypeError):
         return False
     return _address(found) == _address(pointer)
