@@ -41,6 +41,22 @@ def test_shapes_of_traced_lengths_under_vmap() -> None:
     assert jitted.trace_count == 1 and "reshape" in jitted.lower(X).as_text()
 
 
+def test_derivatives_of_loops_over_arrays_of_traced_length() -> None:
+    """The length of what a loop carries is found among all that goes in unchanged, and what it carries."""
+
+    def f(x: Any) -> Any:
+        kept = x[x > 0]
+        total = kept * 0
+        for _ in range(40):
+            total = total * 0.5 + kept * 2.0
+        return total.sum()
+
+    slope = tj.jit(tj.grad(f), fallback=False)
+    factor = 2 * (1 - 0.5**40) / (1 - 0.5)
+    for x in (X, -X):
+        np.testing.assert_allclose(slope(x), (x > 0) * factor, rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_lengths_of_traced_numbers(name: str) -> None:
     f = lambda x, n: CASES[name](x, n)

@@ -101,6 +101,15 @@ def test_the_layout_in_the_page_is_that_of_the_svg() -> None:
         assert abs(box.y - box.height / 2 - drawing.rows[box.row][0]) < 1e-6
 
 
+def test_arrows_turn_half_way_at_the_latest() -> None:
+    """The second control point of a bend is never below the first one."""
+    number = r"(-?[\d.]+)"
+    bend = re.compile(f"C{number},{number} {number},{number} {number},{number}")
+    arrows = layout(PICTURE.graph, False).arrows
+    heights = [(float(m[1]), float(m[3])) for a in arrows for m in bend.findall(a.path)]
+    assert heights and all(second <= first + 0.2 for first, second in heights)
+
+
 def test_the_script_is_javascript(tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None:

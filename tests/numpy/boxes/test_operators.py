@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.errors import FallbackWarning
 
 
 def test_comparison_with_none_is_elementwise() -> None:
@@ -21,6 +22,21 @@ def test_the_square_of_booleans_is_int8() -> None:
     b = np.array([True, False])
     for f in (lambda b: b**2, lambda b: b**3, lambda b: b[0] ** 2, lambda b: np.power(b, 2)):
         assert tj.jit(f)(b).dtype == f(b).dtype
+
+
+class Added:
+    """What NumPy takes for an element of an array of objects."""
+
+    def __radd__(self, other: Any) -> Any:
+        return "added to", other
+
+
+def test_objects_that_are_no_numbers_are_added_to_each_element() -> None:
+    f, x = lambda x: x + Added(), np.arange(2.0)
+    with pytest.warns(FallbackWarning, match="an array of objects"):
+        got = tj.jit(f, fallback=True)(x)
+    assert got.dtype == object and got.tolist() == f(x).tolist()
+    assert tj.jit(f, fallback=False)(1.5) == f(1.5)  # a number of Python's leaves it to the object
 
 
 # ---------------------------------------------------------------- Python's builtins

@@ -410,3 +410,16 @@ def test_the_rest_of_an_iterator_that_a_native_loop_left_is_refused():
 
     with pytest.raises(TracedIterationError, match=r"the rest of zip"):
         tj.jit(f)(ROW)
+
+
+def test_arrays_backward_are_native_loops() -> None:
+    def f(x):
+        total = 0.0
+        for v in reversed(x):
+            total = 0.5 * total + v
+        return total
+
+    x = np.arange(100.0)
+    jitted = tj.jit(f, fallback=False)
+    assert jitted(x) == pytest.approx(f(x), rel=1e-14)
+    assert "scan" in jitted.lower(x).as_text()
