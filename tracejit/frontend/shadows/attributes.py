@@ -15,6 +15,7 @@ from tracejit.frontend.shadows.behind import (
     MISSING,
     Kept,
     State,
+    at_once,
     class_node,
     find,
     instance_dict,
@@ -76,14 +77,12 @@ def read(self: Any, name: str) -> Any:
 
 
 def _names(self: Any, state: State) -> dict[str, Any]:
-    """`shadow.__dict__`: in guarded runs one dict, in which writes are seen."""
+    """`shadow.__dict__`: one dict in a run, in which writes are seen."""
     values = instance_dict(state.original)
     if state.names is not None:
         return state.names
     node = state.node.attr("__dict__")
     state.session.check(node, "keys", tuple(values))
-    if not state.session.guarded:
-        return {k: _wrapped(state, k) if _is_behind(state, k) else read(self, k) for k in values}
     earlier = {k: x for k, x in state.writes.items() if not is_slot(state.original, k)}
     for name in earlier:
         del state.writes[name]
@@ -254,7 +253,7 @@ def _write(self: Any, name: str, value: Any) -> None:
     state = state_of(self)
     if not state.session.guarded:
         state.cache.pop(name, None)
-        setattr(state.original, name, state.session.original(value))
+        at_once(state, _wrapped, lambda x: setattr(x, name, state.session.original(value)))
     elif not state.session.capture.journaled:
         if not _holds(self, state, name, value):
             raise refused(state, name)
@@ -364,7 +363,8 @@ def _delete(self: Any, name: str) -> None:
     state = state_of(self)
     if not state.session.guarded:
         state.cache.pop(name, None)
-        delattr(state.original, name)
+        if (state.names or {}).pop(name, MISSING) is MISSING or owns(state.original, name):
+            at_once(state, _wrapped, lambda x: delattr(x, name))
     elif not state.session.capture.journaled:
         raise refused(state, name)
     elif not _of_class(self, state, name, "__delattr__"):

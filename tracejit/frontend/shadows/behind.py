@@ -140,6 +140,22 @@ def put(self: Any, name: str, value: Any) -> None:
         state.writes[name] = value
 
 
+def at_once(state: State, wrap: Callable[[State, str], Any], change: Callable[[Any], None]) -> None:
+    """Change the object itself, where effects happen at once. Its `__dict__`, where the run has asked for it, shows
+    what that has assigned: more than one entry, perhaps, as by a property. `wrap` makes the stand-in of an entry."""
+    if state.names is None:
+        return change(state.original)
+    before = dict(instance_dict(state.original))
+    change(state.original)
+    after = instance_dict(state.original)
+    for name in {**before, **after}:
+        if name not in after:
+            state.names.pop(name, None)
+        elif before.get(name, MISSING) is not after[name]:
+            state.names[name] = wrap(state, name)
+    return None
+
+
 def owns(original: Any, name: str) -> bool:
     """Whether an attribute is the object's own, not its class's."""
     return name in instance_dict(original) or (is_slot(original, name) and hasattr(original, name))
