@@ -246,6 +246,22 @@ def all_parts() -> Iterator[None]:
             setattr(x, name, value)
 
 
+def eagerly(maker: Maker) -> tuple[str, str]:
+    """('same' | 'different', the difference) of a program that an eager transformation runs."""
+
+    def by_grad(f: Any) -> Any:
+        def g(*args: Any, **kwargs: Any) -> Any:
+            return tj.value_and_grad(lambda x: (x * 1.0, f(*args, **kwargs)), has_aux=True)(1.0)[0][1]
+
+        return g
+
+    plain, eager = observe(maker, lambda f: f), observe(maker, by_grad)
+    for n, (want, got) in enumerate(zip(plain.calls, eager.calls, strict=True)):
+        if want != got:
+            return "different", f"call {n}:\n  plain {want}\n  eager {got}"
+    return "same", ""
+
+
 def verdict(maker: Maker) -> tuple[str, str]:
     """('native' | 'fallback' | 'different', the difference or why Python ran it). An error inside tracejit is a
     difference, though Python gives the right result then."""

@@ -39,6 +39,8 @@ def finish(session: Run) -> None:
             where = change.where() if change.where is not None else session.call_site
             raise CapturedWriteError(what=change.what, where=where)
         check_change(change.value)
+    if not session.guarded:
+        containers.settle(session)
     session.changes = [change for change, _ in found]
     drawn = session.generators.restore()
     if drawn is not None:

@@ -55,6 +55,7 @@ class Run(Memory):
         ] = {}  # by identity of the stand-in, those that are inputs, too
         self.cells: list[Any] = []
         self.containers: list[Any] = []  # copies: `shadows.containers.Copy`
+        self.in_place: list[Any] = []  # those of outside that an eager run writes into themselves
         self.codes: list[tuple[types.CodeType, Any]] = []
         self.sized: dict[int, types.CodeType] = {}  # by identity: Numba's functions
         self.call_site: str | None = None

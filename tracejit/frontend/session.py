@@ -113,7 +113,7 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
-        lists = self.cells, self.codes, self.containers, self.attributes
+        lists = self.cells, self.codes, self.containers, self.in_place, self.attributes
         for met in (*lists, self._seen, self._originals, self._scopes, self.members, self.remade):
             met.clear()
 

@@ -53,6 +53,9 @@ class SeenArray(np.ndarray):
     def __reduce__(self) -> Any:
         return self.plain.__reduce__()
 
+    def __repr__(self) -> str:
+        return repr(self.plain)
+
     def copied(self, array: np.ndarray) -> Any:
         """What a method gives that copies instead of giving a view."""
         return array

@@ -215,3 +215,39 @@ def test_a_list_of_warnings_that_leaves_the_function() -> None:
         warnings.simplefilter("ignore")
         (_, a), (_, b) = fast(1.0), fast(2.0)
     assert a is not b and a[0] is not b[0] and [str(w.message) for w in (*a, *b)] == ["here", "here"]
+
+
+def _raised(x: Any) -> Any:
+    with np.errstate(divide="raise"):
+        try:
+            return x / np.sum(np.array([0.0, 1.0])) * np.log(x)
+        except FloatingPointError:
+            return x * 100
+
+
+def _set(x: Any) -> Any:
+    before = np.seterr(all="raise")
+    try:
+        return 1 / x
+    except FloatingPointError:
+        return x * 3
+    finally:
+        np.seterr(**before)
+
+
+def _recorded(x: Any) -> Any:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        np.sqrt(x - 5.0)
+    return x * len(told)
+
+
+@pytest.mark.parametrize("f", [_raised, _set, _recorded])
+@pytest.mark.parametrize("at", [0.0, 2.0])
+def test_eager_transformations_see_what_numpy_computes(f: Any, at: float) -> None:
+    x = np.float64(at)
+    with np.errstate(all="warn"):
+        want = f(x)
+        assert (
+            tj.value_and_grad(f)(x)[0] == tj.jvp(f, (x,), (1.0,))[0] == tj.vmap(f)(np.array([x]))[0] == want
+        )

@@ -103,3 +103,68 @@ def test_entries_and_attributes_are_one(f: Any, by: str) -> None:
     assert TRANSFORMED[by](lambda x: f(ours, x)) == f(theirs, 1.5)
     assert vars(ours).keys() == vars(theirs).keys()
     assert all(np.array_equal(vars(ours)[k], x) for k, x in vars(theirs).items())
+
+
+def _made() -> Any:
+    def helper(x: Any, k: float = 1.0, *, r: float = 2.0) -> Any:
+        return x * k + r
+
+    return helper
+
+
+def defaults(h: Any, x: Any) -> Any:
+    h.__defaults__ = (5.0,)
+    return h(x)
+
+
+def keyword_default(h: Any, x: Any) -> Any:
+    h.__kwdefaults__["r"] += 7.0
+    return h(x)
+
+
+def keyword_defaults(h: Any, x: Any) -> Any:
+    h.__kwdefaults__ = {"r": 9.0}
+    return h(x)
+
+
+def code(h: Any, x: Any) -> Any:
+    h.__code__ = (lambda x, k=1.0, *, r=2.0: x * 100).__code__
+    return h(x)
+
+
+def attribute(h: Any, x: Any) -> Any:
+    h.count = getattr(h, "count", 0) + 1
+    return h(x) * h.count
+
+
+@pytest.mark.parametrize("f", [defaults, keyword_default, keyword_defaults, code, attribute])
+@pytest.mark.parametrize("by", TRANSFORMED)
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_what_a_function_has_is_changed(f: Any, by: str) -> None:
+    ours, theirs = _made(), _made()
+    for _ in range(2):
+        assert TRANSFORMED[by](lambda x: f(ours, x)) == f(theirs, 1.5)
+    assert ours(2.0) == theirs(2.0) and vars(ours) == vars(theirs)
+    assert (ours.__defaults__, ours.__kwdefaults__) == (theirs.__defaults__, theirs.__kwdefaults__)
+
+
+CAPTURED = np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize("by", ["grad", "jvp", "vmap"])
+def test_captured_arrays_are_arrays_to_the_user(by: str, capsys: pytest.CaptureFixture[str]) -> None:
+    kept: list[Any] = []
+    named: dict[str, Any] = {}
+    place = Place()
+
+    def f(x: Any) -> Any:
+        assert type(CAPTURED) is np.ndarray and type(CAPTURED) == np.ndarray  # noqa: E721
+        print(repr(CAPTURED), f"{CAPTURED!r}")
+        kept.append(CAPTURED)
+        named["k"] = CAPTURED
+        place.w = CAPTURED
+        return x * 2.0
+
+    assert TRANSFORMED[by](f) == 3.0
+    assert capsys.readouterr().out == "array([1., 2.]) array([1., 2.])\n"
+    assert kept[0] is CAPTURED and named["k"] is CAPTURED and place.w is CAPTURED

@@ -159,7 +159,7 @@ class errstate:
         if is_seen and (not watched or (session is not None and np.geterr in session.settings)):
             tell("`np.errstate`", np.errstate, floating.REASON)
         self._tj_own.__enter__()
-        self._tj_watch = floating.looking() if is_seen or floating.is_looked_at() else None
+        self._tj_watch = floating.looking() if (is_seen and watched) or floating.is_looked_at() else None
         if self._tj_watch is not None:
             self._tj_watch.__enter__()
         if session is not None:

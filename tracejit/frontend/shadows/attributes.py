@@ -253,7 +253,7 @@ def _write(self: Any, name: str, value: Any) -> None:
     state = state_of(self)
     if not state.session.guarded:
         state.cache.pop(name, None)
-        at_once(state, _wrapped, lambda x: setattr(x, name, state.session.original(value)))
+        at_once(state, _wrapped, name, state.session.original(value))
     elif not state.session.capture.journaled:
         if not _holds(self, state, name, value):
             raise refused(state, name)
@@ -364,7 +364,7 @@ def _delete(self: Any, name: str) -> None:
     if not state.session.guarded:
         state.cache.pop(name, None)
         if (state.names or {}).pop(name, MISSING) is MISSING or owns(state.original, name):
-            at_once(state, _wrapped, lambda x: delattr(x, name))
+            at_once(state, _wrapped, name)
     elif not state.session.capture.journaled:
         raise refused(state, name)
     elif not _of_class(self, state, name, "__delattr__"):

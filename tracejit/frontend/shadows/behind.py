@@ -140,20 +140,22 @@ def put(self: Any, name: str, value: Any) -> None:
         state.writes[name] = value
 
 
-def at_once(state: State, wrap: Callable[[State, str], Any], change: Callable[[Any], None]) -> None:
-    """Change the object itself, where effects happen at once. Its `__dict__`, where the run has asked for it, shows
-    what that has assigned: more than one entry, perhaps, as by a property. `wrap` makes the stand-in of an entry."""
-    if state.names is None:
-        return change(state.original)
-    before = dict(instance_dict(state.original))
-    change(state.original)
-    after = instance_dict(state.original)
-    for name in {**before, **after}:
-        if name not in after:
-            state.names.pop(name, None)
-        elif before.get(name, MISSING) is not after[name]:
-            state.names[name] = wrap(state, name)
-    return None
+def at_once(state: State, wrap: Callable[[State, str], Any], name: str, *value: Any) -> None:
+    """Assign an attribute of the object itself, where effects happen at once, or delete it. Its `__dict__`, where the
+    run has asked for it, shows what that has assigned: more than one entry, perhaps, as by a property. `wrap` makes the
+    stand-in of an entry."""
+    before = dict(instance_dict(state.original)) if state.names is not None else {}
+    if value:
+        setattr(state.original, name, *value)
+    else:
+        delattr(state.original, name)
+    if state.names is not None:
+        after = instance_dict(state.original)
+        for key in {**before, **after}:
+            if key not in after:
+                state.names.pop(key, None)
+            elif before.get(key, MISSING) is not after[key]:
+                state.names[key] = wrap(state, key)
 
 
 def owns(original: Any, name: str) -> bool:

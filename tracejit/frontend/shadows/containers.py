@@ -102,6 +102,7 @@ def _eager(session: Run, node: Node, value: Any) -> Any:
     keys = list(value) if type(value) in (*_DICTS, *_SETS) else []
     entries = list(value.values()) if type(value) in _DICTS else [] if keys else list(value)
     if _PLAIN.issuperset(map(type, keys)) and _PLAIN.issuperset(map(type, entries)):
+        session.in_place.append(value)
         return value
     copy = copying.copy(value)
     session.remember(value, copy, node)  # before its entries: it may hold itself
@@ -109,6 +110,7 @@ def _eager(session: Run, node: Node, value: Any) -> Any:
     items = [x if type(x) in _PLAIN else session.wrap(node.item(n), x) for n, x in enumerate(entries)]
     if all(map(operator.is_, [*keys, *entries], [*new_keys, *items])):
         session.forget(value, copy)
+        session.in_place.append(value)
         return value
     if type(value) is frozenset:
         return session.remember(value, frozenset(new_keys), node)
@@ -125,14 +127,27 @@ def _refill(x: Any, new: Any) -> None:
 def _write_back(session: Run, copy: Any) -> None:
     """Make the writes into a copy in the container itself."""
 
-    def own(x: Any) -> Any:
-        known = session.original_of(x)
-        return session.original(x) if known is x else known
-
-    value = session.original_of(copy)
+    own, value = functools.partial(_own, session), session.original_of(copy)
     _refill(
         value, {own(k): own(x) for k, x in copy.items()} if isinstance(copy, dict) else list(map(own, copy))
     )
+
+
+def settle(session: Run) -> None:
+    """Let what an eager run has written into hold what is the user's, not what stands for it."""
+    for held in session.in_place:
+        if _PLAIN.issuperset(map(type, held.values() if isinstance(held, dict) else held)):
+            continue
+        places = list(held) if isinstance(held, dict) else range(len(held)) if type(held) in _LISTS else ()
+        for n in places:
+            if (own := _own(session, held[n])) is not held[n]:
+                held[n] = own
+
+
+def _own(session: Run, x: Any) -> Any:
+    """What stands for an object of the user's as that object."""
+    known = session.original_of(x)
+    return session.original(x) if known is x else known
 
 
 def _wrap_sequence(session: Run, node: Node, value: Any) -> Any:

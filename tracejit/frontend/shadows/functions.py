@@ -174,8 +174,8 @@ def _looks(fn: types.FunctionType) -> dict[Any, Any]:
 
 
 def attribute_changes(session: Run) -> Iterator[tuple[Change, bool]]:
-    """The attributes of functions that the run has assigned, and whether each may be: not code, and defaults only
-    where the run went straight on, of functions that are guarded with them."""
+    """The attributes of functions that the run has assigned, and whether each may be in a program: not code, and
+    defaults only where the run went straight on, of functions that are guarded with them."""
     for node, copy, before in session.attributes:
         now = _looks(copy)
         if all(map(operator.is_, now.values(), before.values())) and list(now) == list(before):
@@ -184,13 +184,12 @@ def attribute_changes(session: Run) -> Iterator[tuple[Change, bool]]:
         replaced = now[_KEYWORDS] is not before[_KEYWORDS]
         for name in {**before, **now}:
             same = name in before and name in now and unchanged(before[name], now[name])
-            if same or (type(name) is tuple and (replaced or not session.guarded)):
+            if same or (type(name) is tuple and replaced):
                 continue
             special = not isinstance(name, str) or name[:2] == "__"
-            if session.guarded or not special:
-                here = node.attr(name) if isinstance(name, str) else node.attr(_KEYWORDS).item(name[1])
-                free = not special or (straight and name != "__code__")
-                yield Change(here, now.get(name, GONE)), free
+            here = node.attr(name) if isinstance(name, str) else node.attr(_KEYWORDS).item(name[1])
+            free = not (session.guarded and special) or (straight and name != "__code__")
+            yield Change(here, now.get(name, GONE)), free
 
 
 def _cell_node(node: Node, n: int, fn: types.FunctionType) -> Node:

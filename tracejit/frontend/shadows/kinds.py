@@ -45,7 +45,7 @@ from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, lacks
 from tracejit.numpy.boxes.unsure import may_have_begun
 from tracejit.numpy.operands import is_subclassed
 from tracejit.numpy.scalars import converter
-from tracejit.tracing import Box
+from tracejit.tracing import Box, CapturedArray
 
 _UNIONS = (types.UnionType, type(typing.Union[int, str]))
 
@@ -99,6 +99,8 @@ def _type_of(x: Any) -> Any:
         _ask_type(x)
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
+    if type(x) is CapturedArray:
+        return ndarray
     if is_subclassed(x):
         return type(x)
     if type(x) is Refusing:  # its class has a stand-in like it, which is another object
