@@ -57,6 +57,8 @@ class Choices:
         self.found: dict[int, _Chosen] = {}
         #: By identity, tuples in containers that a loop has made anew: which these are is not carried.
         self.vague: dict[int, Any] = {}
+        #: By branches, names of places of containers and objects that these have changed where they were staged.
+        self.changed: dict[Any, dict[str, None]] = {}
         self.tuples = Tuples()  # those that may be items of lists of traced length
         self.result: list[Any] = []  # the containers in the result
         self._joined: dict[tuple[Any, int, int, int], tuple[Any, ...]] = {}  # what `_join` has made

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.frontend.journal import GONE
 from tracejit.frontend.lists.buffers import CLASSES
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class
@@ -92,6 +93,16 @@ class Containers:
             for cls in type(x).__mro__:
                 if not is_library_class(cls) and is_made_within(cls):
                     self._look(f"class `{cls.__name__}`", cls, depth - 1)
+
+    def places(self, paths: Iterable[str]) -> dict[str, Cell]:
+        """The places of these names, of those that there are."""
+        found: dict[str, Cell] = {}
+        for path in paths:
+            places = (h.place(name, x, path) for name, x, h in self.seen.values() if path.startswith(name))
+            place = next((p for p in places if p is not None), None)
+            if place is not None:
+                found[path] = place
+        return found
 
     def restore(self, growing: Collection[int] = ()) -> tuple[str | None, dict[str, Cell]]:
         """Undo what was changed: (the name of one that holds more, less or anything but arrays and numbers
@@ -185,16 +196,25 @@ class Held:
         pairs = [(self.items, now.items), (self.names, now.names), (self.slots, now.slots)]
         if any(_keys(a) != _keys(b) for a, b in pairs):
             return None
-        base: Any = kind_of(type(x)).base
         found: dict[str, Cell] = {name: x} if self.cell and self.cell[0] is not now.cell[0] else {}
-        for k in _differing(self.items, now.items):
-            found[f"{name}[{k!r}]"] = _place(x, x, k, base.__getitem__, base.__setitem__)
-        for k in _differing(self.names, now.names):
-            held = object.__getattribute__(x, "__dict__")
-            found[f"{name}.{k}"] = _place(x, held, k, dict.__getitem__, dict.__setitem__)
-        for d in _differing(self.slots, now.slots):
-            found[f"{name}.{d.__name__}"] = Place(x, partial(d.__get__, x), partial(d.__set__, x))
+        for n, (a, b) in enumerate(pairs):
+            found |= {_path(name, n, k): _part(x, n, k) for k in _differing(a, b)}
         return found
+
+    def place(self, name: str, x: Any, path: str) -> Cell | None:
+        """The place of `x` that is called `path`, if it holds something."""
+        if self.cell and path == name:
+            return x
+        if self.written is not None:
+            keys = [k for k, y in self.written.items() if path == f"{name}.{k}" and y is not GONE]
+            return _place(x, x, keys[0], outside.read, outside.write) if keys else None
+        if self.state is not None or isinstance(x, (set, type)):
+            return None
+        for n, held in enumerate((self.items, self.names, self.slots)):
+            for k in _keys(held):
+                if path == _path(name, n, k):
+                    return _part(x, n, k)
+        return None
 
     def _rewritten(self, name: str, x: Any, now: dict[str, Any]) -> dict[str, Cell] | None:
         """The same of something of outside, which is as it was before again."""
@@ -266,6 +286,21 @@ def buffer_places(name: str, x: Columns) -> dict[str, Cell]:
 
 def _place(owner: Any, x: Any, key: Any, read: Any, write: Any) -> Place:
     return Place(owner, partial(read, x, key), partial(write, x, key))
+
+
+def _path(name: str, part: int, key: Any) -> str:
+    """What a place is called: an item, a name in a `__dict__`, or a slot."""
+    return (f"{name}[{key!r}]", f"{name}.{key}", f"{name}.{getattr(key, '__name__', '')}")[part]
+
+
+def _part(x: Any, part: int, key: Any) -> Place:
+    """That place."""
+    if part == 0:
+        base: Any = kind_of(type(x)).base
+        return _place(x, x, key, base.__getitem__, base.__setitem__)
+    if part == 1:
+        return _place(x, object.__getattribute__(x, "__dict__"), key, dict.__getitem__, dict.__setitem__)
+    return Place(x, partial(key.__get__, x), partial(key.__set__, x))
 
 
 def _numbered(name: str, xs: Iterable[Any]) -> Iterator[tuple[str, Any]]:

@@ -202,6 +202,13 @@ class Frame:
         session.untouched.straight = False
         return self
 
+    def expect(self, paths: Iterable[str]) -> list[str]:
+        """Take places of these names for cells, from the block's beginning on, where there are such."""
+        found = self.containers.places(p for p in paths if p not in self.cells)
+        self.cells |= found
+        self.before |= {path: get(cell) for path, cell in found.items()}
+        return [*found]
+
     def claim(self, storage: Storage) -> bool:
         """Take a storage of an outer trace over, until the end of the block."""
         if storage.trace.level >= self.trace.level:

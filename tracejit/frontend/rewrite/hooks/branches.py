@@ -74,6 +74,10 @@ def ifexp(test: Any, then: Block, other: Block, where: str | None = None) -> Any
     return native_or_taken(choice, then, other)
 
 
+def _code_of(block: Block | None) -> Any:
+    return getattr(block, "__code__", None)
+
+
 class _Choice:
     """A branch on a traced predicate."""
 
@@ -89,6 +93,8 @@ class _Choice:
     ) -> None:
         self.pred = pred
         self.unsure = unsure
+        #: Places that it changed where it was staged before: they are chosen as names are from its beginning on.
+        self.expected: list[str] = []
         self.blocks = blocks
         self.cells = cells
         self.keep = [n for n in keep if n in cells]
@@ -110,6 +116,8 @@ class _Choice:
         return value
 
     def _run(self) -> Any:
+        changed = capturing().choices.changed.setdefault((*map(_code_of, self.blocks), self.where), {})
+        self.expected = [*changed]
         for _ in range(MAX_STAGINGS):
             then = other = None
             both, list_ = turned.tried(lambda: [self._stage(block) for block in self.blocks])
@@ -127,6 +135,7 @@ class _Choice:
                 break
             self.cells |= places  # chosen as names are
             self.keep += places
+            changed |= dict.fromkeys(places)
         else:
             raise BranchLeavesError(problem="what it changes does not settle", where=self.where)
         for branch, block, pred in ((then, self.blocks[1], self.pred), (other, self.blocks[0], None)):
@@ -152,6 +161,8 @@ class _Choice:
                 if frame.containers.iterators:  # before it takes any: it may yet be run as taken
                     problem = f"it may take items from the iterator `{frame.containers.iterators[0]}`"
                     raise BranchLeavesError(problem=problem, where=self.where)
+                self.keep += frame.expect(self.expected)
+                self.expected = []
                 try:
                     value = block() if block is not None else None
                     choices.check(chosen)
@@ -164,7 +175,7 @@ class _Choice:
                     if not is_programs(e):
                         raise
                     raise self._refused(e) from e
-                names = {name: get(self.cells[name]) for name in self.keep}
+                names = {name: self._left(name) for name in self.keep}
                 given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
                 self.numbers.refer(given, self.kept)
                 forms = {n: Form(x, self.kept.get(n, NONE), asked=False) for n, x in given.items()}
@@ -176,6 +187,13 @@ class _Choice:
         places = frame.places if raised is None else {}
         listed = frame.listed_outside()
         return Branch(trace, names, storages, forms, arrays, value, raised, places, frame.late, listed)
+
+    def _left(self, name: str) -> Any:
+        """What a name, or a place that was expected to be changed, holds after the branch."""
+        try:
+            return get(self.cells[name])
+        except (AttributeError, LookupError):
+            raise BranchLeavesError(problem=f"it takes `{name}` out", where=self.where) from None
 
     def _ask_for_buffers(self, frame: Frame) -> None:
         """Raise Turned for a list of which the branch changes the length."""
@@ -220,7 +238,7 @@ class _Choice:
         a = b = None  # `choices` counts who refers to them
         rows.values = self._bind((then, other), rows.pairs)
         for name in self.keep:  # not before: another may be refused, and a branch be run as it is
-            if then.names[name] is other.names[name]:
+            if then.names[name] is other.names[name] and then.names[name] is not get(self.cells[name]):
                 put(self.cells[name], then.names[name])
         refill([(s, x()) for s, x in written])
         note_all([*then.listed, *other.listed])
