@@ -271,3 +271,100 @@ def keys_and_values_that_are_one() -> Any:
         return {k: x}, k, [k], {k: 2}
 
     return f, [(1.5,), (2.5,)], None
+
+
+POINTS = [(0.5, 1), (1.5, 2), (2.5, 3)]
+
+
+@program
+def points_of_outside_beyond_a_bound() -> Any:
+    def f(x):
+        return [p for p in POINTS if p[0] > x]
+
+    return f, [(0.0,), (1.0,), (5.0,)], lambda: POINTS
+
+
+@program
+def points_of_an_argument_beyond_a_bound() -> Any:
+    def f(points, x):
+        found = []
+        for p in points:
+            if p[0] > x:
+                found.append(p)
+        return found
+
+    return f, [(POINTS, 0.0), (POINTS[1:], 1.0), (POINTS, 1.0)], None
+
+
+@program
+def no_point_or_one_of_outside() -> Any:
+    origin = (1.0, 2)
+
+    def f(x):
+        found = None
+        for i in range(20):
+            if x > i:
+                found = origin
+        return found
+
+    return f, [(1.0,), (-1.0,), (2.0,)], lambda: origin
+
+
+@program
+def no_point_or_one_of_an_argument() -> Any:
+    def f(points, x):
+        found = None
+        for p in points:
+            if p[0] > x:
+                found = p
+        return found
+
+    return f, [(POINTS, 0.0), (POINTS, 2.0), (POINTS, 9.0)], None
+
+
+@program
+def no_point_or_one_at_a_position() -> Any:
+    def f(k):
+        found = None
+        for j in range(40):
+            if (j * k[0]) % 7 == 3:
+                found = POINTS[(k[0] + j) % 3]
+        return found
+
+    return f, [(np.array([0]),), (np.array([2]),), (np.array([1]),)], lambda: POINTS
+
+
+@program
+def cells_in_two_dicts() -> Any:
+    def f(u, t):
+        counts, last = {}, {}
+        for i in range(len(u)):
+            cell = (int(u[i]) % 3, i % 2)
+            counts[cell] = counts.get(cell, 0) + 1
+            last[cell] = u[i]
+        return counts, last
+
+    return f, CALLS, None
+
+
+@program
+def cells_of_a_dict_and_a_sorted_set() -> Any:
+    def f(u, t):
+        counts, seen = {}, set()
+        for i in range(len(u)):
+            cell = (int(u[i]) % 3, i % 2)
+            counts[cell] = counts.get(cell, 0) + 1
+            seen.add(cell)
+        return counts, sorted(seen)
+
+    return f, CALLS, None
+
+
+@program
+def a_cell_that_is_a_key_and_an_item() -> Any:
+    def f(u, t):
+        cell = (int(u[0]), 1)
+        counts = {cell: t}
+        return counts, [cell], [k is cell for k in counts]
+
+    return f, CALLS, None

@@ -9,6 +9,7 @@ import functools
 import sys
 import types
 import weakref
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,7 @@ class Run(Memory):
         #: By identity, the arguments to which containers belong that are not followed: taken apart and made again.
         self.arguments: dict[int, int | str] = {}
         self.members: dict[int, Any] = {}  # what was written to classes: `members.Members`, by identity
+        self.containers_given: Collection[int] = ()  # those among the arguments, by identity
         self.given = 0  # how many arguments of the call are followed
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
         #: Whether Python does calls of the program over in which a check fails, and whether that was asked.
@@ -143,6 +145,10 @@ class Run(Memory):
     def is_stand_in(self, value: Any) -> bool:
         """Whether `value` stands for something in this run."""
         return id(value) in self._originals
+
+    def is_outside(self, value: Any) -> bool:
+        """Whether a container is an argument, or in one, or stands for one of outside."""
+        return id(value) in self.containers_given or self.is_stand_in(value)
 
     def original(self, value: Any) -> Any:
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts."""

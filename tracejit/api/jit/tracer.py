@@ -113,6 +113,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         positional, kwargs = _arguments(call, session, capture, boxes)
         arguments.follow_entities(call)
         held, containers = arguments.held(session, positional, kwargs), handed.paths(positional, kwargs)
+        session.containers_given = containers
         session.arguments = {id(x): key for key, (_, _, found) in held.items() for x in found}
         try:
             out = session.run(fun, positional, kwargs)
@@ -243,8 +244,9 @@ def _result(
 ) -> tuple[list[Any], Any, Store | None]:
     """The leaves of a result, and what makes the result of them: a structure, or a function that also stores what the
     run has changed."""
-    if session.has_buffers or session.choices.tuples.marks:
-        session.choices.tuples.check([out, *(c.value for c in session.changes)])
+    if session.has_buffers or session.choices.tuples.marks or session.choices.tuples.keys:
+        values = [out, *(c.value for c in session.changes)]
+        session.choices.tuples.check(values, session.is_outside)
     stored = handed.has_twice(out) or handed.has_stand_ins(out) or handed.is_chosen(session, given)
     if not session.changes and not stored:
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))

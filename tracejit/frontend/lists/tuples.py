@@ -11,7 +11,7 @@ two are one, is refused. A list is named by a token, which lists that may have t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -52,6 +52,8 @@ class Tuples:
         self.linked: dict[Any, set[Any]] = {}
         #: (a tuple of before the loop, a list into which its steps put it or None: it may be one of others)
         self._outside: list[tuple[Any, Any]] = []
+        #: By identity, tuples that are keys of Python's containers, and what these have for them: known numbers.
+        self.keys: dict[int, tuple[Any, Any]] = {}
 
     @contextlib.contextmanager
     def block(self, is_loop: bool) -> Iterator[list[Any]]:
@@ -75,9 +77,15 @@ class Tuples:
                 for x, token in mine:
                     self.found(x, None) if token is None else self.put(x, token)
 
-    def has(self, x: Any) -> bool:
-        """Whether there is a reference to `x` here, which who counts them has to leave out."""
-        return id(x) in self.marks
+    def has(self, x: Any) -> int:
+        """How many references to `x` are here, which who counts them has to leave out."""
+        return (id(x) in self.marks) + (id(x) in self.keys)
+
+    def key(self, x: Any, make: Callable[[], Any]) -> Any:
+        """What a container of Python's has for a tuple as a key: the same at each time, of what `make` gives first."""
+        if id(x) not in self.keys:
+            self.keys[id(x)] = x, make()
+        return self.keys[id(x)][1]
 
     def mark(self, x: Any) -> _Mark:
         """What is known of a tuple."""
@@ -102,7 +110,7 @@ class Tuples:
             if m.vague or again:
                 self.shared.add(token)
             for other, trace in m.lists.items():
-                if other is token or _is_alternative(trace) or (type(other) is type(token) is Keys):
+                if other is token or _is_alternative(trace):
                     continue
                 for one in (other, *(other.items if type(other) is _Chosen else ())):
                     self.linked[one] = self.linked.get(one, set()) | {token}
@@ -183,10 +191,13 @@ class Tuples:
     def may_be_one(self, x: Any, y: Any) -> bool:
         """Whether two tuples, which are two objects here, may be one."""
         a, b = self.mark(x), self.mark(y)
+        if self._is_key_of(x, y) or self._is_key_of(y, x):
+            return True
         return a.vague or b.vague or any(self._meets(token, b.lists) for token in a.lists)
 
-    def check(self, values: Iterable[Any]) -> None:
-        """Nothing of what the run hands out may be in two places of it. Raises BufferedListError."""
+    def check(self, values: Iterable[Any], is_outside: Callable[[Any], bool]) -> None:
+        """Nothing of what the run hands out may be in two places of it, or in one and outside. Raises
+        BufferedListError."""
         met: set[int] = set()
         tokens: set[Any] = set()
         twice = vague = False
@@ -204,15 +215,21 @@ class Tuples:
                 left += _inside(x)
             twice |= any(self._meets(token, tokens) for token in mine)
             tokens |= mine
+        for m in self.marks.values():
+            twice |= is_outside(m.tuple) and any(self._meets(token, tokens) for token in m.lists)
+        twice |= any(key in met and id(known) in met for key, (_, known) in self.keys.items())
         if twice or (vague and tokens):
             raise BufferedListError(what="tuples, which may be in two places of the result,")
+
+    def _is_key_of(self, known: Any, x: Any) -> bool:
+        return id(x) in self.keys and self.keys[id(x)][1] is known
 
     def _meets(self, token: Any, others: Any) -> bool:
         return token in others or not self.linked.get(token, set()).isdisjoint(others)
 
 
 class Keys:
-    """The token of the keys of a dict or set: of these the first one stays, and two dicts may have the same."""
+    """The token of the keys of a dict or set: of equal ones the first one stays, so that none is there twice."""
 
     __slots__ = ()
 

@@ -18,7 +18,9 @@ class Options:
     def __init__(self) -> None:
         self.texts: dict[str, tuple[str, ...]] = {}  # the known strings of which names are one
         self.forms: dict[str, tuple[node.Form, ...]] = {}
-        self.seen: set[str] = set()  # names that may be tuples that are somewhere else, too
+        self.seen: dict[
+            str, int
+        ] = {}  # names that may be tuples that are somewhere else, too, and where (`node`)
 
     def among(self, name: str, x: Any) -> Any:
         """The value of a name as one of its options."""
@@ -26,13 +28,13 @@ class Options:
         forms = self.forms.get(name)
         if forms is None or x is UNBOUND:
             return x
-        is_seen = name in self.seen
-        if type(x) is node.Variant and x._tj_forms == forms and x._tj_seen is is_seen:
+        seen = self.seen.get(name, 0)
+        if type(x) is node.Variant and x._tj_forms == forms and x._tj_seen == seen:
             return x
         mine = node.forms_of(x)
         if mine is None or not {*mine} <= {*forms}:
             return x
-        return node.of_rows(forms, node.rows(x, forms), is_seen)
+        return node.of_rows(forms, node.rows(x, forms), seen)
 
     def more(self, name: str, before: Any, after: Any, mixes: bool) -> bool:
         """Whether a name that is one thing before a step and another after it has more options than were known.
@@ -44,23 +46,23 @@ class Options:
         return mixes and before is not UNBOUND and self._more_forms(name, before, after)
 
     def _more_forms(self, name: str, before: Any, after: Any) -> bool:
-        variants = [x for x in (before, after) if type(x) is node.Variant]
+        variants = any(type(x) is node.Variant for x in (before, after))
         a, b = node.forms_of(before), node.forms_of(after)
         if a is None or b is None or NAMES.one_type or STATE.numbers is not None:
             return False
         if not variants and a != b and not _apart(a[0], b[0]):
             return False
         forms = node.joined(self.forms.get(name, a), b)
-        is_seen = any(x._tj_seen for x in variants) or type(before) is tuple
+        seen = max(node.seen(before), node.seen(after), node.HERE if type(before) is tuple else 0)
         if (
             forms is None
             or len(forms) < 2
-            or (forms == self.forms.get(name) and is_seen <= (name in self.seen))
+            or (forms == self.forms.get(name) and seen <= self.seen.get(name, 0))
         ):
             return False
         self.forms[name] = forms
-        if is_seen:
-            self.seen.add(name)
+        if seen:
+            self.seen[name] = max(seen, self.seen.get(name, 0))
         return True
 
 

@@ -145,7 +145,7 @@ class Chosen:
 
     def __init__(self, values: Sequence[Any], forms: tuple[node.Form, ...], add: Add, within: Any) -> None:
         self.forms = forms
-        self.is_seen = any(type(x) is node.Variant and x._tj_seen for x in values)
+        self.seen = max(map(node.seen, values), default=0)
         both = []
         for n, x in enumerate(values):
             with within(n):
@@ -155,7 +155,7 @@ class Chosen:
 
     def rebuilt(self) -> node.Variant:
         """The variant, once the program has chosen."""
-        return node.of_rows(self.forms, [row() for row in self.rows], self.is_seen)
+        return node.of_rows(self.forms, [row() for row in self.rows], self.seen)
 
 
 def variant_of(values: tuple[Any, Any], add: Add, within: Callable[[int], Any]) -> Chosen | None:

@@ -82,16 +82,18 @@ class Parts:
 Form = Constant | Number | Unsure | Written | Parts
 
 
+#: Where else than in a name a tuple may be.
+HERE, OUTSIDE = 1, 2
+
+
 class Variant:
-    """A value of the form of `forms` that `index` says, made of its part of `numbers`. `is_seen`: it may be a tuple
-    that is somewhere else, too."""
+    """A value of the form of `forms` that `index` says, made of its part of `numbers`. `seen`: it may be a tuple that
+    is somewhere else, too (`HERE`), or one of outside (`OUTSIDE`)."""
 
     __slots__ = ("__weakref__", "_tj_forms", "_tj_index", "_tj_numbers", "_tj_seen")
 
-    def __init__(
-        self, forms: tuple[Form, ...], index: Any, numbers: Sequence[Any], is_seen: bool = False
-    ) -> None:
-        self._tj_forms, self._tj_seen = forms, is_seen
+    def __init__(self, forms: tuple[Form, ...], index: Any, numbers: Sequence[Any], seen: int = 0) -> None:
+        self._tj_forms, self._tj_seen = forms, seen
         self._tj_index = index
         self._tj_numbers = tuple(numbers)
         session = active.session()
@@ -266,11 +268,11 @@ def _renumbered(index: Any, places: list[int]) -> Any:
     return at_index(index, [np.int64(p) for p in places])
 
 
-def of_rows(forms: tuple[Form, ...], raws: Sequence[Any], is_seen: bool) -> Variant:
+def of_rows(forms: tuple[Form, ...], raws: Sequence[Any], seen: int) -> Variant:
     """The variant of these raw numbers."""
     index, *numbers = raws
     boxes = [box(r, weak=n.weak) for n, r in zip(all_slots(forms), numbers, strict=True)]
-    return Variant(forms, box(index, weak=True), boxes, is_seen)
+    return Variant(forms, box(index, weak=True), boxes, seen)
 
 
 def option(x: Variant, n: int) -> Any:
@@ -304,6 +306,17 @@ def has_tuples(x: Any) -> bool:
     return type(x) is Variant and any(isinstance(f, Parts) and f.of for f in x._tj_forms)
 
 
+def seen(x: Any) -> int:
+    """Where else a value may be that becomes one of several: `OUTSIDE` if it is a tuple of outside, or has one."""
+    if type(x) is Variant:
+        return x._tj_seen
+    session = active.session()
+    if type(x) is not tuple or session is None:
+        return 0
+    may_be = (x, *(o.container for o in session.choices.options(x)))
+    return OUTSIDE if any(map(session.is_outside, may_be)) else max(map(seen, x), default=0)
+
+
 def _variants(x: Any) -> list[Variant]:
     """Those in a value that may be tuples."""
     session = active.session()
@@ -318,7 +331,8 @@ def _variants(x: Any) -> list[Variant]:
 def check_result(out: Any) -> None:
     """Raises UnfollowedError where it could be seen which tuple a variant in a result is."""
     found = _variants(out)
-    if len(found) > 1 or (found and found[0] is not out and found[0]._tj_seen):
+    outside = any(v._tj_seen == OUTSIDE for v in found)
+    if len(found) > 1 or outside or (found and found[0] is not out and found[0]._tj_seen):
         raise refusal("a tuple that may be in two places of the result")
 
 
@@ -338,14 +352,14 @@ def of_numbers(forms: tuple[Form, ...], numbers: Sequence[Any]) -> Any:
     return option(Variant(forms, numbers[0], numbers[1:]), int(numbers[0]))
 
 
-def _rebuilt(aux: tuple[tuple[Form, ...], bool], leaves: Iterable[Any]) -> Any:
+def _rebuilt(aux: tuple[tuple[Form, ...], int], leaves: Iterable[Any]) -> Any:
     """The variant of other numbers, the real value where they are real."""
-    forms, is_seen = aux
+    forms, seen = aux
     index, *numbers = leaves
     values = (index, *numbers)
     if any(x.aval.shape if type(x) is Box else isinstance(x, _REAL) and np.ndim(x) for x in values):
         raise refusal("one for each of several lanes")
-    made = Variant(forms, index, numbers, is_seen)
+    made = Variant(forms, index, numbers, seen)
     if not all(isinstance(x, _REAL) for x in values):
         return made  # traced, or a tree of something else
     return option(made, int(index))

@@ -258,7 +258,7 @@ class _Choice:
             mine = (
                 held for held, block in zip(both, self.blocks, strict=True) if not in_code(block, held[0])
             )
-            x._tj_seen = m.is_seen or any(map(capturing().choices.sees, mine))
+            x._tj_seen = max(m.seen, int(any(map(capturing().choices.sees, mine))))
             return x
         if isinstance(m, Choice) or m.form.tree.is_leaf():
             return x

@@ -44,7 +44,13 @@ def key(x: Any) -> Any:
         return value.item() if cls.__module__ == "builtins" else value
     if kind is Text:
         return known(x, "its hash, as a key of a dict")
-    return tuple(map(key, x)) if kind is tuple and any(id(type(v)) in _LOOKED_AT for v in x) else x
+    if kind is tuple and any(id(type(v)) in _LOOKED_AT for v in x):
+        session: Any = capturing()
+        found = tuple(map(key, x))
+        if session is None or all(a is b for a, b in zip(x, found, strict=True)):
+            return x
+        return session.choices.tuples.key(x, lambda: found)
+    return x
 
 
 _LOOKED_AT = frozenset(map(id, (Box, Text, tuple)))
