@@ -368,3 +368,17 @@ def a_cell_that_is_a_key_and_an_item() -> Any:
         return counts, [cell], [k is cell for k in counts]
 
     return f, CALLS, None
+
+
+@program
+def the_best_until_now_of_many_known_steps() -> Any:
+    def f(u):
+        last: Any = (0.0, 0)
+        found = []
+        for i in range(60):
+            if u[i] > last[0]:
+                last = (u[i], i)
+            found.append(last)
+        return found
+
+    return f, [(np.arange(60.0) % 11,), (np.zeros(60),)], None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.errors import UnfollowedError
 from tracejit.frontend.rewrite.hooks import branches
 
 
@@ -123,3 +124,18 @@ def test_a_place_that_was_changed_before_and_is_taken_out_now() -> None:
     with tj.config.override(fallback=True):  # the branch that is taken is a part of the program
         g = tj.jit(f)
         assert [g(v) for v in (2.0, 0.5, 3.0)] == [f(v) for v in (2.0, 0.5, 3.0)]
+
+
+def test_a_list_of_many_that_may_be_one_is_pythons() -> None:
+    """Which of all tuples before it each is was asked 36,000 times, and compiled for minutes."""
+
+    def f(u: Any) -> Any:
+        last, found = (0.0, 0), []
+        for i in range(60):
+            if u[i] > last[0]:
+                last = (u[i], i)
+            found.append(last)
+        return found
+
+    with pytest.raises(UnfollowedError, match="too many that may be one"):
+        tj.jit(f, fallback=False)(np.arange(60.0))

@@ -33,6 +33,9 @@ from tracejit.tracing import ONLY_LOCAL, current_trace
 
 #: Of a container that may be one of more than these it is not known which: each costs something at every branch.
 TOO_MANY = 256
+#: How often it is asked in one run which of several two containers are: a list of `n` that are one of all before them
+#: asks as often as the third power of `n`.
+MOST_ASKED = 2000
 
 
 class Option(NamedTuple):
@@ -60,6 +63,7 @@ class Choices:
         #: By branches, names of places of containers and objects that these have changed where they were staged.
         self.changed: dict[Any, dict[str, None]] = {}
         self.tuples = Tuples()  # those that may be items of lists of traced length
+        self.asked = 0
         self.result: list[Any] = []  # the containers in the result
         self._joined: dict[tuple[Any, int, int, int], tuple[Any, ...]] = {}  # what `_join` has made
 
@@ -165,9 +169,16 @@ class Choices:
         for a in mine:
             for b in yours:
                 if a.container is b.container:
+                    self._ask()
                     flag = known(self._both(a.flag, b.flag), "whether two objects are one")
                     found = flag if found is False else self._either(found, flag)
         return found
+
+    def _ask(self) -> None:
+        self.asked += 1
+        if self.asked > MOST_ASKED:
+            reason = "there are too many that may be one"
+            raise UnfollowedError(what="whether two objects are one", reason=reason)
 
     def pairs(self, spots: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
         """The containers that may be one: the pairs of where they are (a name or nothing, then the way as `spread` has
