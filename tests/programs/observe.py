@@ -255,11 +255,16 @@ def eagerly(maker: Maker) -> tuple[str, str]:
 
         return g
 
-    plain, eager = observe(maker, lambda f: f), observe(maker, by_grad)
-    for n, (want, got) in enumerate(zip(plain.calls, eager.calls, strict=True)):
+    found = _difference(observe(maker, lambda f: f), observe(maker, by_grad), "eager")
+    return ("same", "") if found is None else ("different", found)
+
+
+def _difference(plain: Seen, other: Seen, name: str) -> str | None:
+    """The first call in which two runs differ, and both as they were seen there."""
+    for n, (want, got) in enumerate(zip(plain.calls, other.calls, strict=True)):
         if want != got:
-            return "different", f"call {n}:\n  plain {want}\n  eager {got}"
-    return "same", ""
+            return f"call {n}:\n  plain  {want}\n  {name:6} {got}"
+    return None
 
 
 def verdict(maker: Maker) -> tuple[str, str]:
@@ -268,9 +273,9 @@ def verdict(maker: Maker) -> tuple[str, str]:
     plain = observe(maker, lambda f: f)
     with config.override(fallback=True):
         fast = observe(maker, tj.jit)
-    for n, (want, got) in enumerate(zip(plain.calls, fast.calls, strict=True)):
-        if want != got:
-            return "different", f"call {n}:\n  plain  {want}\n  jitted {got}"
+    found = _difference(plain, fast, "jitted")
+    if found is not None:
+        return "different", found
     for reason in fast.fallback:
         if INSIDE in reason:
             return "different", reason

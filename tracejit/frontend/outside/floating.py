@@ -55,7 +55,8 @@ _NEVER_SMALL = _names(
     "reduce_min cummax cummin reduce_sum cumsum"
 )
 _SMALL = _names("mul div square integer_pow reciprocal exp exp2 convert_element_type")
-_EXPONENTIAL = _names("reciprocal exp exp2")  #: no result of them is small and exact
+#: Whose result is exact where the first operand is zero, as that of `mul` is where any is; of the others none is.
+_SMALL_OF_ZERO = ("div", "square", "integer_pow", "convert_element_type")
 #: Those of integers that may leave their type, and those that divide.
 _LEAVING = ("add", "sub", "mul", "square", "neg")
 _DIVIDING = ("floor_divide", "remainder", "divmod", "fmod")
@@ -137,14 +138,7 @@ def _look_for_small(name: str, args: tuple[Any, ...], out: Any) -> None:
         raise _refused(name)
     compare, arithmetic, dtype = ops.compare, ops.arithmetic, aval_of(out).dtype
     bad = compare.lt(arithmetic.abs(out), np.finfo(dtype).tiny)
-    exact = (
-        args[:1]
-        if name in ("div", "square", "integer_pow", "convert_element_type")
-        else args
-        if name == "mul"
-        else ()
-    )
-    for x in exact:
+    for x in args if name == "mul" else args[:1] if name in _SMALL_OF_ZERO else ():
         if aval_of(x).dtype.kind != "f":
             return  # an integer is no small number
         bad = compare.and_(bad, compare.ne(x, aval_of(x).dtype.type(0)))

@@ -18,9 +18,7 @@ class Options:
     def __init__(self) -> None:
         self.texts: dict[str, tuple[str, ...]] = {}  # the known strings of which names are one
         self.forms: dict[str, tuple[node.Form, ...]] = {}
-        self.seen: dict[
-            str, int
-        ] = {}  # names that may be tuples that are somewhere else, too, and where (`node`)
+        self.seen: dict[str, int] = {}  # where else (`node`) the tuples may be that names may be
 
     def among(self, name: str, x: Any) -> Any:
         """The value of a name as one of its options."""

@@ -96,10 +96,11 @@ class NonlinearConstraint(_Limits):
         self, fun: Any, lb: Any, ub: Any, jac: Any = "2-point", hess: Any = None, keep_feasible: Any = False,
         finite_diff_rel_step: Any = None, finite_diff_jac_sparsity: Any = None,
     ) -> None:  # fmt: skip
-        vars(self).update(fun=fun, lb=lb, ub=ub, jac=jac, keep_feasible=keep_feasible)
-        vars(self).update(hess=scipy_module("optimize").BFGS() if hess is None else hess)
-        vars(self).update(finite_diff_rel_step=finite_diff_rel_step)
-        vars(self).update(finite_diff_jac_sparsity=finite_diff_jac_sparsity)
+        vars(self).update(
+            fun=fun, lb=lb, ub=ub, jac=jac, keep_feasible=keep_feasible,
+            hess=scipy_module("optimize").BFGS() if hess is None else hess,
+            finite_diff_rel_step=finite_diff_rel_step, finite_diff_jac_sparsity=finite_diff_jac_sparsity,
+        )  # fmt: skip
 
 
 CLASSES: tuple[Any, ...] = (Bounds, LinearConstraint, NonlinearConstraint)

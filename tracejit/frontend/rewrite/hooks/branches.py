@@ -27,6 +27,7 @@ from tracejit.frontend.rewrite.hooks.taken import native_or_taken
 from tracejit.frontend.text.choices import Choice, can_choose
 from tracejit.frontend.text.deferred import plain_exception
 from tracejit.frontend.variants.merged import VALUE, Branch, Chosen, Merged, in_code, variant_of
+from tracejit.frontend.variants.node import HERE
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
@@ -258,7 +259,7 @@ class _Choice:
             mine = (
                 held for held, block in zip(both, self.blocks, strict=True) if not in_code(block, held[0])
             )
-            x._tj_seen = max(m.seen, int(any(map(capturing().choices.sees, mine))))
+            x._tj_seen = max(m.seen, HERE if any(map(capturing().choices.sees, mine)) else 0)
             return x
         if isinstance(m, Choice) or m.form.tree.is_leaf():
             return x
