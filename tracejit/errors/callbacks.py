@@ -105,7 +105,7 @@ class TracerLeakError(TracejitError, RuntimeError):
         kept = []
 
         with tj.checking_leaks():
-            tj.grad(lambda x: kept.append(x * 2) or np.sum(x))(np.ones(3))
+            tj.vmap(lambda x: kept.append(x * 2) or np.sum(x))(np.ones((2, 3)))
     """
 
 

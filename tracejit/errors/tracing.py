@@ -8,7 +8,8 @@ from tracejit.errors.base import TracejitError
 class LeakedTracerError(TracejitError, RuntimeError):
     """A traced value was used after its transformation had ended.
 
-    It was usually stored in a global, an attribute or a list while tracing.
+    It was usually stored in a global, an attribute or a list while a function was run by `vmap` or by a function of
+    `lax`. What a differentiated function stores becomes a value when the derivative is taken.
     """
 
     code = "TJ005"
@@ -18,7 +19,7 @@ class LeakedTracerError(TracejitError, RuntimeError):
     example = """
         import numpy as np, tracejit as tj
         kept = []
-        tj.grad(lambda x: kept.append(x * 2) or np.sum(x))(np.ones(3))
+        tj.vmap(lambda x: kept.append(x * 2) or np.sum(x))(np.ones((2, 3)))
         kept[0] + 1
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tracejit.errors import CapturedWriteError, RandomStateError
@@ -13,6 +13,7 @@ from tracejit.frontend.active import in_blocks_of
 from tracejit.frontend.checks import is_plain
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.outside import iterators
+from tracejit.frontend.outside.lasting import Lasting
 from tracejit.frontend.paths import ATTR, CELL, ITEM, Members, root
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, functions, objects
@@ -23,7 +24,7 @@ from tracejit.frontend.variants.node import check_change
 _MOST_KEYS = 4
 
 
-def finish(session: Run) -> None:
+def finish(session: Run, lasting: Lasting) -> None:
     """Writes down what of outside is changed, carries it out (in eager runs), or refuses it."""
     if session.guarded:
         _refuse_deleted(session)
@@ -34,13 +35,13 @@ def finish(session: Run) -> None:
         raise CapturedWriteError(what=shared, where=session.call_site)
     for change, free in found:
         if free and not session.guarded:
-            _carry_out(session, change)
+            _carry_out(change, lasting.of)
         elif not (free and session.capture.journaled):
             where = change.where() if change.where is not None else session.call_site
             raise CapturedWriteError(what=change.what, where=where)
         check_change(change.value)
     if not session.guarded:
-        containers.settle(session)
+        lasting.settle()
     session.changes = [change for change, _ in found]
     drawn = session.generators.restore()
     if drawn is not None:
@@ -97,11 +98,11 @@ def _unchanged(session: Run) -> Iterator[None]:
             raise CapturedWriteError(what=new[0].what, where=session.call_site)
 
 
-def _carry_out(session: Run, change: Change) -> None:
+def _carry_out(change: Change, own: Callable[[Any], Any]) -> None:
     """Let the place hold its new value."""
     node = change.node
     owner: Any = node.parent.read() if node.parent is not None else None
-    gone, value = change.value is GONE, session.original(change.value)
+    gone, value = change.value is GONE, own(change.value)
     if node.kind == ITEM:
         owner[node.key] = value
     elif node.kind == CELL and not gone:

@@ -8,9 +8,10 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tracejit.frontend import active
+from tracejit.frontend import active, ending
 from tracejit.frontend.capture import Capture, EagerCapture, FollowedCapture
 from tracejit.frontend.guards import GuardSet
+from tracejit.frontend.outside.lasting import Lasting
 from tracejit.frontend.session import Session
 from tracejit.tracing import is_tracing
 
@@ -77,7 +78,7 @@ def followed() -> Iterator[list[Callable[[], bool]]]:
     session = Session(capture, rewrites=False)
     with active.use(session):
         yield checks
-    session.finish()
+    ending.finish(session, Lasting(session, ()))
     guards = session.guards()
     if len(guards) or capture.values:
         checks.append(lambda: capture.same(guards.arrays()))

@@ -57,6 +57,10 @@ class Run(Memory):
         self.cells: list[Any] = []
         self.containers: list[Any] = []  # copies: `shadows.containers.Copy`
         self.in_place: list[Any] = []  # those of outside that an eager run writes into themselves
+        #: Objects, by identity, that an eager run has made or assigned attributes of, and that are the user's.
+        self.assigned: dict[int, Any] = {}
+        #: The globals, by the dict's identity and their names, that an eager run has assigned.
+        self.stored: dict[tuple[int, str], dict[str, Any]] = {}
         self.codes: list[tuple[types.CodeType, Any]] = []
         self.sized: dict[int, types.CodeType] = {}  # by identity: Numba's functions
         self.call_site: str | None = None

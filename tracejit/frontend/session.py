@@ -23,6 +23,7 @@ from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_module
 from tracejit.frontend.outside import iterators
+from tracejit.frontend.outside.lasting import Lasting, apart
 from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.rewrite.blocks import turned
@@ -63,8 +64,8 @@ class Session(Run):
     # ---- running -------------------------------------------------------------------------------
 
     def run(self, f: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Runs the stand-in of `f`, and checks for side effects on captured things when the
-        outermost run of the session ends. May be called again inside, by nested transformations."""
+        """Runs the stand-in of `f`; when the session's outermost run ends, `ending.finish`. Nested transformations call
+        it again inside."""
         name = getattr(f, "__name__", "the function")
         if active.session() is self:
             with ending.only_once(self):
@@ -75,14 +76,15 @@ class Session(Run):
                 self.generators.enter_shared()
             args = [watch.argument(self, x) for x in args]
             kwargs = {k: watch.argument(self, x) for k, x in (kwargs or {}).items()}
+            lasting = Lasting(self, (args, kwargs))
             try:
                 out = self.stand_in(f, name)(*args, **kwargs)
             except BaseException as e:
                 if self.guarded:
                     self.untouched.restore()
                 else:
-                    self.finish()  # effects before the exception have happened
-                plain_exception(e, self.guarded, self.original_of)
+                    ending.finish(self, lasting)  # effects before the exception have happened
+                plain_exception(e, self.guarded, lasting.of)
                 # traced text is in errors, too
                 caught = [r for r in self.refusals if not isinstance(r, TracedTextError)]
                 if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
@@ -94,17 +96,13 @@ class Session(Run):
             self.untouched.restore()
             if self.refusals:
                 raise self.refusals[0]
-            self.finish()
+            out = out if self.guarded else apart(self.original(out))
+            ending.finish(self, lasting)
             if self.kept:
                 self._check_cached(out)
-        out = self.original(out)
         if not self.guarded:
             self.let_go()
-        return out
-
-    def finish(self) -> None:
-        """Writes down what of outside is changed, carries it out (in eager runs), or refuses it."""
-        ending.finish(self)
+        return self.original(out) if self.guarded else out
 
     def let_go(self) -> None:
         """Forget what a run met, in the end. Copies of functions and what they run over hold each other through here,
@@ -113,9 +111,10 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
-        lists = self.cells, self.codes, self.containers, self.in_place, self.attributes
-        for met in (*lists, self._seen, self._originals, self._scopes, self.members, self.remade):
-            met.clear()
+        written = self.in_place, self.attributes, self.assigned, self.stored
+        met = self.cells, self.codes, self.containers, self._seen, self._originals, self._scopes
+        for record in (*written, *met, self.members, self.remade):
+            record.clear()
 
     def cached(self, node: Node, value: Any) -> None:
         """Remember what a cached function gave, which the cache keeps."""
@@ -341,6 +340,8 @@ class Session(Run):
         shadow = behind.is_shadow(value) and not objects.is_node(type(value))
         if type(value) in (types.FunctionType, property) or shadow:
             return self._originals.get(id(value), value)
+        if not self.guarded and "_tj_class" in vars(type(value)):
+            self.assigned[id(value)] = value
         classes.demote(value)
         return classes.users_class(value)
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SCALARS = (int, float, str, bool, complex, bytes, type(None))
 #: What has no stand-in, or is looked into where it is used.
 _PLAIN = frozenset({*SCALARS, np.ndarray, Box, np.float64, np.float32, np.int64, np.bool_})
+#: What is the user's itself.
+PLAIN = _PLAIN - {Box}
 
 
 class Copy(NamedTuple):
@@ -133,15 +135,10 @@ def _write_back(session: Run, copy: Any) -> None:
     )
 
 
-def settle(session: Run) -> None:
-    """Let what an eager run has written into hold what is the user's, not what stands for it."""
-    for held in session.in_place:
-        if _PLAIN.issuperset(map(type, held.values() if isinstance(held, dict) else held)):
-            continue
-        places = list(held) if isinstance(held, dict) else range(len(held)) if type(held) in _LISTS else ()
-        for n in places:
-            if (own := _own(session, held[n])) is not held[n]:
-                held[n] = own
+def written_eagerly(session: Run) -> Iterator[Any]:
+    """The containers of the user's that an eager run may have written into."""
+    yield from session.in_place
+    yield from (session.original_of(c.copy) for c in session.containers if session.is_stand_in(c.copy))
 
 
 def _own(session: Run, x: Any) -> Any:

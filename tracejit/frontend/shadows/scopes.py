@@ -102,6 +102,7 @@ class GuardedGlobals(dict):
         """Carries out assignments to globals, where effects happen."""
         for name, value in self.written():
             self.real[name] = self.session.original(value)
+            self.session.stored[id(self.real), name] = self.real
             dict.__delitem__(self, name)
 
     def changes(self) -> Iterator[tuple[Change, bool]]:

@@ -1,0 +1,208 @@
+"""What functions leave in the user's objects when an eager transformation has run them: what Python leaves there."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import dataclasses
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+X = np.array([0.5, -1.0, 2.0])
+Pair = collections.namedtuple("Pair", "low high")
+
+
+class Node:
+    def __init__(self, value: Any, next_: Any) -> None:
+        self.value, self.next = value, next_
+
+
+class Slots:
+    __slots__ = ("a", "b")
+
+    def __init__(self) -> None:
+        self.a, self.b = 0.0, None
+
+
+@dataclasses.dataclass
+class State:
+    x: Any
+    log: list[Any] = dataclasses.field(default_factory=list)
+
+
+class Model:
+    """Keeps what it computes, in the ways in which people do."""
+
+    def __init__(self) -> None:
+        self.history: list[Any] = []
+        self.by_name: dict[str, Any] = {}
+        self.last: Any = None
+        self.recent: Any = collections.deque(maxlen=2)
+        self.slots = Slots()
+        self.steps = 0
+
+    def __call__(self, x: Any) -> Any:
+        self.steps += 1
+        h = np.tanh(x * self.steps)
+        self.given, self.last, self.part, self.turned = x, h, h[1:], h[::-1]
+        self.column = h[:, None]
+        loss = (h * h).sum()
+        self.history.append(loss)
+        self.recent.append(h.copy())
+        self.by_name["pair"] = Pair(h.min(), [h, {"sum": loss, "list": [h, (loss, 1)]}])
+        self.nodes = Node(h, Node(loss, None))
+        self.slots.a, self.slots.b = loss, [h]
+        self.state = State(h, [loss])
+        self.kinds = h > 0, loss > 1, loss * 2, self.steps * 0.5
+        return loss
+
+
+def seen(x: Any, met: dict[int, int]) -> Any:
+    """All that can be told apart of an object: classes, values, dtypes, and which arrays are one."""
+    if isinstance(x, (int, float, str, bool, np.generic, type(None))):
+        return type(x).__name__, x
+    if id(x) in met:
+        return "again", met[id(x)]
+    met[id(x)] = len(met)
+    if isinstance(x, np.ndarray):
+        base = None if x.base is None else seen(x.base, met)
+        return type(x).__name__, x.dtype.str, x.tolist(), base
+    if isinstance(x, dict):
+        return type(x).__name__, [(k, seen(v, met)) for k, v in x.items()]
+    if isinstance(x, (list, tuple, collections.deque)):
+        return type(x).__name__, [seen(v, met) for v in x]
+    names = list(vars(x)) if hasattr(x, "__dict__") else list(type(x).__slots__)
+    return type(x).__name__, [(n, seen(getattr(x, n), met)) for n in names]
+
+
+WAYS: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda f, x: tj.grad(f)(x),
+    "value_and_grad": lambda f, x: tj.value_and_grad(f)(x),
+    "jvp": lambda f, x: tj.jvp(f, (x,), (np.ones(3),)),
+    "vjp": lambda f, x: tj.vjp(f, x)[1](1.0),
+    "linearize": lambda f, x: tj.linearize(f, x)[1](np.ones(3)),
+    "grad of a sum of a gradient": lambda f, x: tj.grad(lambda y: tj.grad(f)(y).sum())(x),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_objects_hold_what_python_leaves_in_them(way: str) -> None:
+    plain, ours = Model(), Model()
+    for x in (X, X * 0.3):
+        plain(x), WAYS[way](ours, x)
+        if "of a" in way:  # derivatives of derivatives have copies of arguments
+            ours.given = x
+        assert seen([vars(ours), x], {}) == seen([vars(plain), x], {})
+    ours.last[1] = 7.0  # views are views, and nothing else changes
+    assert ours.part[0] == ours.turned[1] == ours.column[1, 0] == 7.0
+    assert ours.recent[-1][1] != 7.0 and ours.given is x
+
+
+def test_numbers_are_pythons_where_pythons_are() -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        kept.extend([x, x * 2.0, x > 1, np.sin(x), {x: "key"}, {x * 3.0}])
+        return x * x
+
+    f(1.5)
+    plain, kept[:] = list(kept), []
+    assert tj.grad(f)(1.5) == 3.0
+    assert kept == plain and list(map(type, kept)) == list(map(type, plain))
+    assert [type(k) for x in kept[4:] for k in x] == [float, float]
+
+
+def into_globals(x: Any) -> Any:
+    global last
+    last = np.sin(x)
+    box["k"] = [last]  # type: ignore[name-defined]
+    return last.sum()
+
+
+def test_globals_and_cells() -> None:
+    names: dict[str, Any] = {"np": np, "last": None, "box": {}}
+    f = types.FunctionType(into_globals.__code__, names)
+    cell: Any = None
+
+    def g(x: Any) -> Any:
+        nonlocal cell
+        cell = np.cos(x)
+        return f(x) + cell.sum()
+
+    np.testing.assert_allclose(tj.grad(g)(X), np.cos(X) - np.sin(X))
+    for found, want in ((names["last"], np.sin(X)), (names["box"]["k"][0], np.sin(X)), (cell, np.cos(X))):
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, want)
+    assert names["box"]["k"][0] is names["last"]
+
+
+def test_what_is_kept_and_returned_is_differentiated_still() -> None:
+    class Keeps:
+        def lists(self, x: Any) -> Any:
+            self.out = [x * 2, {"k": x * 3}]
+            return self.out
+
+        def objects(self, x: Any) -> Any:
+            self.out = State(x * 2)
+            return self.out
+
+    k = Keeps()
+    value, tangent = tj.jvp(k.lists, (X,), (np.ones(3),))
+    assert tangent[0].tolist() == [2.0] * 3 and tangent[1]["k"].tolist() == [3.0] * 3
+    assert k.out[0].tolist() == value[0].tolist() and type(k.out[1]["k"]) is np.ndarray
+    value, tangent = tj.jvp(k.objects, (X,), (np.ones(3),))
+    assert tangent.x.tolist() == [2.0] * 3 and type(k.out.x) is np.ndarray
+
+
+def test_what_is_changed_afterwards_changes_no_derivative() -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        h = np.exp(x)
+        kept.append(h)
+        return (h * h).sum()
+
+    _, pull = tj.vjp(f, X)
+    kept[0][:] = 0.0
+    np.testing.assert_allclose(pull(1.0)[0], 2 * np.exp(2 * X))
+
+
+def test_exceptions_have_the_values() -> None:
+    def f(x: Any) -> Any:
+        if x.sum() > 1:
+            raise ValueError("too much", x.sum(), x * 2)
+        return x.sum()
+
+    with pytest.raises(ValueError, match="too much") as caught:
+        tj.grad(f)(X)
+    _, total, double = caught.value.args
+    assert type(total) is np.float64 and total == 1.5
+    assert type(double) is np.ndarray and double.tolist() == (X * 2).tolist()
+
+
+def test_what_was_there_stays_itself() -> None:
+    held = {"list": [1.0, X], "node": Node(X, None)}
+    before = copy.copy(held)
+    names: list[Any] = []
+
+    def f(x: Any) -> Any:
+        names.append(held["node"])
+        held["new"] = [held["list"], held["node"], x]
+        return x.sum()
+
+    tj.grad(f)(X)
+    assert held["list"] is before["list"] and held["node"] is before["node"] is names[0]
+    assert held["new"][0] is held["list"] and held["new"][1] is held["node"] and held["new"][2] is X
+
+
+def test_lanes_stay_traced_and_say_so() -> None:
+    kept: list[Any] = []
+    tj.vmap(lambda x: kept.append(x * 2.0) or x)(X)
+    with pytest.raises(tj.TracejitError, match="TJ005"):
+        kept[0] + 1.0

@@ -1,0 +1,110 @@
+"""What an eager transformation leaves in the user's objects: values, not the traced arrays that they were.
+
+A function that `grad` runs may keep what it computes: `self.loss = loss`, `history.append(x)`. When the outermost
+transformation has run it, such arrays become the values at which the derivative was taken, as if the function had run
+without it. What is not known as a value, such as one lane of `vmap`, stays traced, and says so when it is used.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+from typing import Any
+
+from tracejit import tree
+from tracejit.frontend.run import Run
+from tracejit.frontend.shadows import behind, containers, objects
+from tracejit.numpy.boxes import lasting
+from tracejit.tracing import Box
+
+_INSIDE = (list, collections.deque, dict, collections.OrderedDict, collections.defaultdict, set)
+
+
+class Lasting:
+    """Makes what a run has left in objects of outside the user's own. `args`: what the function was given."""
+
+    def __init__(self, session: Run, args: Any) -> None:
+        self.session, self.args = session, args
+        self.met: dict[int, tuple[Any, Any]] = {}
+
+    @functools.cached_property
+    def arrays(self) -> lasting.Lasting:
+        """The values of traced arrays."""
+        return lasting.Lasting(tree.leaves(self.args))
+
+    def settle(self) -> None:
+        """Let all that the run has written into hold the user's."""
+        for (_, name), names in self.session.stored.items():
+            if name in names:
+                names[name] = self.of(names[name])
+        for held in containers.written_eagerly(self.session):
+            self.inside(held)
+        for assigned in [*self.session.assigned.values()]:
+            self.attributes(assigned)
+
+    def of(self, x: Any) -> Any:
+        """`x` without traced values and stand-ins: an array, the user's object, or the container or object itself, of
+        which the parts have become so; tuples are made anew where they have such parts. The trace of a program
+        knows no values: there only stand-ins become the user's objects."""
+        if type(x) is Box:
+            return x if self.session.guarded else self.arrays.of(x)
+        own = self.session.original_of(x)
+        if own is not x or self.session.guarded:
+            return own
+        if id(x) not in self.met:
+            self.met[id(x)] = x, x  # what holds itself
+            if isinstance(x, tuple):
+                self.met[id(x)] = x, self._tuple(x)
+            elif type(x) in _INSIDE:
+                self.inside(x)
+            else:
+                self.met[id(x)] = x, self._object(x)
+        return self.met[id(x)][1]
+
+    def _tuple(self, x: Any) -> Any:
+        if containers.PLAIN.issuperset(map(type, x)):
+            return x
+        parts = [self.of(part) for part in x]
+        if all(a is b for a, b in zip(parts, x, strict=True)):
+            return x
+        return tuple.__new__(type(x), parts)
+
+    def inside(self, x: Any) -> None:
+        """Let what a container holds be the user's."""
+        if isinstance(x, dict):
+            if not containers.PLAIN.issuperset(map(type, x)):
+                items = [(self.of(k), v) for k, v in x.items()]
+                x.clear()
+                x.update(items)
+            places: Any = list(x) if not containers.PLAIN.issuperset(map(type, x.values())) else ()
+        elif containers.PLAIN.issuperset(map(type, x)):
+            return
+        elif isinstance(x, set):
+            items = list(map(self.of, x))
+            x.clear()
+            x.update(items)
+            return
+        else:
+            places = range(len(x))
+        for n in places:
+            if (own := self.of(x[n])) is not x[n]:
+                x[n] = own
+
+    def attributes(self, x: Any) -> None:
+        """Let the attributes of an object be the user's."""
+        held = list(behind.instance_dict(x))
+        for name in (*held, *(n for n in behind.slots(type(x)) if n not in held and hasattr(x, n))):
+            value = object.__getattribute__(x, name)
+            if type(value) not in containers.PLAIN and (own := self.of(value)) is not value:
+                object.__setattr__(x, name, own)
+
+    def _object(self, x: Any) -> Any:
+        if "_tj_class" in vars(type(x)) or objects.is_node(type(x)):  # made by traced code, or a tree
+            self.attributes(x)
+        return self.session.original(x)
+
+
+def apart(out: Any) -> Any:
+    """A result in containers of its own: what a transformation differentiates is traced still, when the containers
+    that the function has kept of it hold values."""
+    return out if type(out) is Box else tree.map(lambda x: x, out)
