@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tracejit.errors import InternalTypeError
@@ -11,7 +12,9 @@ from tracejit.ir.pretty import Namer, headline
 
 
 def check_jaxpr(jaxpr: Jaxpr) -> None:
-    """Raises InternalTypeError if `jaxpr` is inconsistent. Recurses into sub-jaxprs."""
+    """Raises InternalTypeError if `jaxpr` is inconsistent. Recurses into sub-jaxprs that were not checked yet."""
+    if jaxpr.checked:
+        return
     bound: set[Any] = set()
     for v in jaxpr.invars:
         _bind(v, bound, jaxpr)
@@ -20,6 +23,7 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
     for a in jaxpr.outs:
         if not isinstance(a, Literal) and a not in bound:
             _fail(jaxpr, f"output {a!r} is used before it is bound")
+    jaxpr.checked = True
 
 
 def _fail(jaxpr: Jaxpr, problem: str) -> None:
@@ -42,6 +46,14 @@ def _check_eqn(eqn: Eqn, bound: set[Any], jaxpr: Jaxpr) -> None:
     for a in eqn.invars:
         if not isinstance(a, Literal) and a not in bound:
             fail(f"operand of {{text}} {a!r} is used before it is bound")
+    for v in eqn.outvars:
+        _bind(v, bound, jaxpr)
+    if not eqn.checked:
+        _check_types(eqn, fail)
+        eqn.checked = True
+
+
+def _check_types(eqn: Eqn, fail: Callable[[str], None]) -> None:
     for sub in sub_jaxprs(eqn.params):
         check_jaxpr(sub)
     types = [with_outputs(t, eqn.outvars) for t in apply_type_rule(eqn.op, eqn.invars, eqn.params)]
@@ -50,7 +62,6 @@ def _check_eqn(eqn: Eqn, bound: set[Any], jaxpr: Jaxpr) -> None:
     if effects_of(eqn.op, eqn.params) != eqn.effects:
         fail("{text} has wrong effects")
     for v, t in zip(eqn.outvars, types, strict=True):
-        _bind(v, bound, jaxpr)
         if v.aval != t:
             fail(f"{{text}}: its rule gives {t}, the variable has {v.aval}")
 

@@ -59,9 +59,9 @@ Atom = Var | Literal
 
 
 class Eqn:
-    """`outvars = op(invars; params)`, with the user's line and effects."""
+    """`outvars = op(invars; params)`, with the user's line and effects. `checked`: its types were."""
 
-    __slots__ = ("effects", "invars", "op", "outvars", "params", "source")
+    __slots__ = ("checked", "effects", "invars", "op", "outvars", "params", "source")
 
     def __init__(
         self,
@@ -78,10 +78,11 @@ class Eqn:
         self.params = params
         self.source = source
         self.effects = effects
+        self.checked = False
 
     def replace(self, **changes: Any) -> Eqn:
         """A copy with some slots changed."""
-        fields = {name: getattr(self, name) for name in Eqn.__slots__}
+        fields = {name: getattr(self, name) for name in Eqn.__slots__[1:]}
         return Eqn(**{**fields, **changes})
 
     def key(self, invars: Iterable[Any] | None = None) -> Any:
@@ -146,9 +147,10 @@ _TAKEN_BACK = frozenset({"error", DRAWN, JOURNAL, SHOWN})
 
 
 class Jaxpr(Drawn):
-    """invars, eqns, outs; `effects` is the union of the equations'. Frozen and hashed by identity."""
+    """invars, eqns, outs; `effects` is the union of the equations'. Frozen and hashed by identity. `checked`: its types were,
+    and need not be again in each jaxpr that holds it."""
 
-    __slots__ = ("__weakref__", "effects", "eqns", "invars", "name", "outs")
+    __slots__ = ("__weakref__", "checked", "effects", "eqns", "invars", "name", "outs")
 
     def __init__(
         self, invars: tuple[Var, ...], eqns: tuple[Eqn, ...], outs: tuple[Atom, ...], name: str = ""
@@ -157,6 +159,7 @@ class Jaxpr(Drawn):
         self.eqns = tuple(eqns)
         self.outs = tuple(outs)
         self.name = name
+        self.checked = False
         self.effects = frozenset().union(*(e.effects for e in self.eqns if e.effects))
 
     @property
