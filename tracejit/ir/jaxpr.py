@@ -147,8 +147,8 @@ _TAKEN_BACK = frozenset({"error", DRAWN, JOURNAL, SHOWN})
 
 
 class Jaxpr(Drawn):
-    """invars, eqns, outs; `effects` is the union of the equations'. Frozen and hashed by identity. `checked`: its types were,
-    and need not be again in each jaxpr that holds it."""
+    """invars, eqns, outs; `effects` is the union of the equations'. Frozen and hashed by identity. `checked`: its types
+    were, and need not be again in each jaxpr that holds it."""
 
     __slots__ = ("__weakref__", "checked", "effects", "eqns", "invars", "name", "outs")
 
