@@ -59,6 +59,8 @@ class Run(Memory):
         self.in_place: list[Any] = []  # those of outside that an eager run writes into themselves
         #: Objects, by identity, that an eager run has made or assigned attributes of, and that are the user's.
         self.assigned: dict[int, Any] = {}
+        #: How what an eager run has written into counterparts is written into the user's objects, and both.
+        self.adopted: list[tuple[Any, Any, Any]] = []
         #: The globals, by the dict's identity and their names, that an eager run has assigned.
         self.stored: dict[tuple[int, str], dict[str, Any]] = {}
         self.codes: list[tuple[types.CodeType, Any]] = []

@@ -69,6 +69,7 @@ class Session(Run):
         name = getattr(f, "__name__", "the function")
         if active.session() is self:
             with ending.only_once(self):
+                args = args if self.guarded else [watch.argument(self, x) for x in args]
                 return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
         with active.use(self), our_errors(), self.generators, kept_back(self), put_back(self):
@@ -85,7 +86,6 @@ class Session(Run):
                 else:
                     ending.finish(self, lasting)  # effects before the exception have happened
                 plain_exception(e, self.guarded, lasting.of)
-                # traced text is in errors, too
                 caught = [r for r in self.refusals if not isinstance(r, TracedTextError)]
                 if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
                     raise caught[0] from e  # the function caught it, and raised another
@@ -111,7 +111,7 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
-        written = self.in_place, self.attributes, self.assigned, self.stored
+        written = self.in_place, self.attributes, self.assigned, self.stored, self.adopted
         met = self.cells, self.codes, self.containers, self._seen, self._originals, self._scopes
         for record in (*written, *met, self.members, self.remade):
             record.clear()

@@ -47,11 +47,13 @@ LIBRARIES: dict[str, Callable[[Any], dict[Any, Callable[..., Any]]]] = {}
 
 class Adopted(NamedTuple):
     """How the counterpart of a library's object is made: by `make`, of what lies at paths of attributes, items and keys
-    (`"args.0"`). Numbers and arrays may become operands of the program, settings are constants of it."""
+    (`"args.0"`). Numbers and arrays may become operands of the program, settings are constants of it. `back` writes
+    into the object what an eager transformation has written into the counterpart."""
 
     values: tuple[str, ...]
     settings: tuple[str, ...]
     make: Callable[..., Any]
+    back: Callable[[Any, Any, Callable[[Any], Any]], None] | None = None
 
 
 class Functions(dict[Any, Callable[..., Any]]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -206,3 +207,47 @@ def test_lanes_stay_traced_and_say_so() -> None:
     tj.vmap(lambda x: kept.append(x * 2.0) or x)(X)
     with pytest.raises(tj.TracejitError, match="TJ005"):
         kept[0] + 1.0
+
+
+def test_masked_arrays_of_outside_are_written() -> None:
+    held = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    kept: dict[str, Any] = {}
+
+    def f(x: Any) -> Any:
+        held[0] = x[0]
+        held[2] = np.ma.masked
+        kept["m"] = np.ma.array(x, mask=x > 1)
+        return (held * x).sum()
+
+    assert tj.grad(f)(X).tolist() == [1.0, 0.0, 0.0]
+    assert held.data.tolist() == [0.5, 2.0, 3.0] and held.mask.tolist() == [False, True, True]
+    assert type(kept["m"]) is np.ma.MaskedArray and kept["m"].mask.tolist() == [False, False, True]
+
+
+class Cached:
+    def __init__(self) -> None:
+        self.x, self.asked = X, 0
+
+    @functools.cached_property
+    def norm(self) -> Any:
+        self.asked += 1
+        return np.sqrt((self.x**2).sum())
+
+
+def test_cached_properties_are_kept_and_forgotten_as_in_python() -> None:
+    def f(x: Any, held: Any) -> Any:
+        first = held.norm
+        held.x = x
+        second = held.norm
+        held.__dict__.pop("norm")
+        third = held.norm
+        del held.norm
+        return first + second + third + 2 * held.norm
+
+    plain, ours = Cached(), Cached()
+    for n in (1.0, 2.0):
+        want = f(X * n, plain)
+        value, slope = tj.value_and_grad(f)(X * n, ours)
+        assert value == want and plain.asked == ours.asked
+        np.testing.assert_allclose(slope, 3 * X / np.sqrt((X**2).sum()))
+    assert seen(vars(ours), {}) == seen(vars(plain), {})

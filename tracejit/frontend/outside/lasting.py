@@ -15,6 +15,7 @@ from tracejit import tree
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, objects
 from tracejit.numpy.boxes import lasting
+from tracejit.numpy.operands import is_subclassed
 from tracejit.tracing import Box
 
 _INSIDE = (list, collections.deque, dict, collections.OrderedDict, collections.defaultdict, set)
@@ -37,6 +38,8 @@ class Lasting:
         for (_, name), names in self.session.stored.items():
             if name in names:
                 names[name] = self.of(names[name])
+        for back, value, ours in self.session.adopted:
+            back(value, ours, self.of)
         for held in containers.written_eagerly(self.session):
             self.inside(held)
         for assigned in [*self.session.assigned.values()]:
@@ -99,6 +102,8 @@ class Lasting:
                 object.__setattr__(x, name, own)
 
     def _object(self, x: Any) -> Any:
+        if is_subclassed(x):  # a masked array
+            return tree.map(self.of, x)
         if "_tj_class" in vars(type(x)) or objects.is_node(type(x)):  # made by traced code, or a tree
             self.attributes(x)
         return self.session.original(x)

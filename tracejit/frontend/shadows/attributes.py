@@ -11,20 +11,18 @@ from tracejit.errors import CapturedWriteError
 from tracejit.frontend import members, structures
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
+from tracejit.frontend.shadows import behind
 from tracejit.frontend.shadows.behind import (
     MISSING,
     Kept,
     State,
-    at_once,
     class_node,
     find,
     instance_dict,
     is_slot,
-    keep_presence,
     keeps,
     making,
     no_attribute,
-    not_overridden,
     owns,
     put,
     refused,
@@ -59,7 +57,7 @@ def read(self: Any, name: str) -> Any:
     if owner is object or name == "__reduce_ex__" or (raw is MISSING and name in _COPYING):
         return object.__getattribute__(self, name)
     if owner is not type(original):
-        not_overridden(state.session, type(original), owner, name)
+        behind.not_overridden(state.session, type(original), owner, name)
     if raw is not MISSING and hasattr(type(raw), "__set__"):
         if here is GONE:
             raise no_attribute(original, name)
@@ -168,7 +166,9 @@ def bind(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
         return _value(state, name, getattr(state.original, name))
     result = bind_member(session, owner, name, raw, self, session.stand_in(type(state.original)))
     if isinstance(raw, functools.cached_property):
-        if session.capture.journaled:
+        if not session.guarded:
+            behind.keep_at_once(state, name, result)
+        elif session.capture.journaled:
             _put(self, state, name, result)
         else:
             state.cache[name] = result
@@ -253,7 +253,7 @@ def _write(self: Any, name: str, value: Any) -> None:
     state = state_of(self)
     if not state.session.guarded:
         state.cache.pop(name, None)
-        at_once(state, _wrapped, name, state.session.original(value))
+        behind.at_once(state, _wrapped, name, state.session.original(value))
     elif not state.session.capture.journaled:
         if not _holds(self, state, name, value):
             raise refused(state, name)
@@ -339,7 +339,7 @@ def changes(self: Any) -> Iterator[tuple[Change, bool]]:
     for name, value in state.writes.items():
         own = owns(state.original, name)
         if value is GONE:
-            keep_presence(state, name, own)
+            behind.keep_presence(state, name, own)
             if not own:
                 continue
         if not (own and name in state.cache and unchanged(state.cache[name], value)):
@@ -364,7 +364,7 @@ def _delete(self: Any, name: str) -> None:
     if not state.session.guarded:
         state.cache.pop(name, None)
         if (state.names or {}).pop(name, MISSING) is MISSING or owns(state.original, name):
-            at_once(state, _wrapped, name)
+            behind.at_once(state, _wrapped, name)
     elif not state.session.capture.journaled:
         raise refused(state, name)
     elif not _of_class(self, state, name, "__delattr__"):

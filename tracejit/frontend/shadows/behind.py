@@ -159,6 +159,14 @@ def at_once(state: State, wrap: Callable[[State, str], Any], name: str, *value: 
                 state.names[key] = wrap(state, key)
 
 
+def keep_at_once(state: State, name: str, value: Any) -> None:
+    """Let the object keep what a cached property gave, past its class, where effects happen at once."""
+    instance_dict(state.original)[name] = state.session.original(value)
+    state.session.assigned[id(state.original)] = state.original
+    if state.names is not None:
+        state.names[name] = value
+
+
 def owns(original: Any, name: str) -> bool:
     """Whether an attribute is the object's own, not its class's."""
     return name in instance_dict(original) or (is_slot(original, name) and hasattr(original, name))

@@ -343,7 +343,10 @@ def wrap_adopted(session: Run, node: Node, value: Any) -> Any:
         at, x = _at(node, value, path)
         session.check(at, "value", x)
         settings.append(x)
-    return session.remember(value, found.make(*values, *settings), node)
+    ours = session.remember(value, found.make(*values, *settings), node)
+    if found.back is not None and not session.guarded:
+        session.adopted.append((found.back, value, ours))
+    return ours
 
 
 def _at(node: Node, value: Any, path: str) -> tuple[Node, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -85,4 +85,11 @@ def adopted(value: Any) -> Adopted | None:
         new._tj_outside = True
         return new
 
-    return Adopted(("_data", "_mask"), (fill, *_FLAGS), make)
+    return Adopted(("_data", "_mask"), (fill, *_FLAGS), make, write_back)
+
+
+def write_back(value: Any, ours: Any, own: Callable[[Any], Any]) -> None:
+    """Let a masked array of the user's have the data that was written into its counterpart `ours`, in an eager
+    transformation; the mask is the same memory. `own` gives the values of traced arrays."""
+    if ours._tj_box.storage.version:
+        np.asarray(value._data)[...] = own(ours._tj_box)
