@@ -110,3 +110,33 @@ def test_others_differentiate():
     )
     check_grads(lambda c: theirs.matrix_normal.logpdf(X[:2], X[2:4], 1.0, c @ c.T), (COV,), order=1)
     check_grads(lambda a: theirs.dirichlet_multinomial.logpmf(COUNTS[:2], a, 4).sum(), (P,), order=1)
+
+
+@pytest.mark.parametrize("cov", [np.array([[2.0, 0.3], [0.3, 1.0]]), np.array([2.0, 0.5]), 1.5])
+def test_allow_singular(cov):
+    def f(cov):
+        return multivariate_normal.logpdf(
+            np.array([0.3, -0.4]), np.array([0.1, 0.2]), cov, allow_singular=True
+        )
+
+    assert np.allclose(tj.jit(f, fallback=False)(cov), f(cov), rtol=1e-13)
+    check_grads(f, (cov,), order=2, modes=("rev",))
+
+
+def test_what_is_singular_is_scipys():
+    f = tj.jit(lambda x, cov: multivariate_normal.logpdf(x, np.zeros(2), cov, True), fallback=True)
+    good, ones = np.array([[2.0, 0.3], [0.3, 1.0]]), np.ones((2, 2))
+    for x, cov in (
+        (np.ones(2), good),
+        (np.ones(2), ones),
+        (np.array([1.0, 2.0]), ones),
+        (np.ones(2), 2 * good),
+    ):
+        assert np.isclose(f(x, cov), multivariate_normal.logpdf(x, np.zeros(2), cov, True), rtol=1e-13)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        f(np.ones(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
+    with pytest.raises(ValueError, match="NaNs"):
+        f(np.ones(2), np.full((2, 2), np.nan))
+    assert f.trace_count == 1
+    with pytest.raises(tj.errors.NumberError, match="inverse"):
+        tj.grad(lambda cov: multivariate_normal.logpdf(np.ones(2), np.zeros(2), cov, True))(ones)

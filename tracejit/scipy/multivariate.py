@@ -7,6 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
 from tracejit.numpy.boxes.numbers import leave_if
@@ -86,6 +89,19 @@ def _factor(name: str, mean: Any, cov: Any) -> tuple[Any, Any, int]:
     return mean, tnp.linalg.cholesky(cov), dim
 
 
+#: An eigenvalue below so many times the largest one is zero for SciPy.
+_SINGULAR = 1e6 * float(np.finfo(float).eps)
+
+
+def _leave_singular(cov: Any) -> None:
+    """Leave the call to Python where some eigenvalue of the matrix is not above zero for SciPy."""
+    (cov,) = _floats(cov)
+    fixed = lax.stop_gradient(cov)
+    values = tnp.linalg.eigvalsh(fixed) if cov.ndim == 2 else tnp.atleast_1d(fixed)
+    least = tnp.min(values) > _SINGULAR * tnp.max(tnp.abs(values))
+    leave_if(to_raw(~least), "a covariance that may have no inverse")
+
+
 def _half_log_det(factor: Any) -> Any:
     return tnp.log(tnp.diagonal(factor)).sum()
 
@@ -96,9 +112,10 @@ def _shaped(out: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _normal(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
-    """-(d log 2π + log|Σ| + |L⁻¹(x - μ)|²)/2."""
+    """-(d log 2π + log|Σ| + |L⁻¹(x - μ)|²)/2. Where `allow_singular` allows a Σ without an inverse and this is one,
+    Python has the result."""
     if allow_singular:
-        raise ArgumentError(name="multivariate_normal", problem="allow_singular has no traced form")
+        _leave_singular(cov)
     squares, half, dim, shape = _measured("multivariate_normal", x, mean, cov)
     return _shaped(-0.5 * (dim * math.log(2 * math.pi) + squares) - half, shape)
 

@@ -203,3 +203,25 @@ def test_algorithm_748_is_scipys() -> None:
     for bad in (lambda c: so.toms748(lambda x: x * x + c, 0, 1), lambda c: so.toms748(lambda x: x - c, 3, 1)):
         with pytest.raises((RuntimeError, ValueError)):
             tj.jit(bad, fallback=False)(1.3)
+
+
+@pytest.mark.parametrize("args", [lambda k: [k, 2.0], lambda k: np.array([k, 2.0]), lambda k: (k, 2.0)])
+def test_arguments_are_taken_apart(args):
+    """SciPy makes no tuple of other sequences there."""
+
+    def rooted(k):
+        return so.newton(lambda x, p, q: x**3 - p * q, 1.5, args=args(k))
+
+    def steered(k):
+        return so.newton(lambda x, p, q: x**3 - p * q, 1.5, lambda x, p, q: 3 * x**2, args=args(k))
+
+    def fixed(k):
+        return so.fixed_point(lambda x, p, q: np.sqrt(p / (x + q)), [1.2, 1.3], args=args(k)).sum()
+
+    def squared(k):
+        return so.least_squares(lambda x, p, q: x**3 - p * q, [1.5], args=args(k)).x[0]
+
+    for f in (rooted, steered, fixed, squared):
+        assert np.isclose(tj.jit(f, fallback=False)(3.0), f(3.0), rtol=1e-7), f
+    slope = (rooted(3.0 + 1e-6) - rooted(3.0 - 1e-6)) / 2e-6
+    assert np.isclose(tj.jit(tj.grad(rooted))(3.0), slope, rtol=1e-6)

@@ -23,7 +23,7 @@ from tracejit.frontend.rewrite.hooks import conditions
 from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
-from tracejit.frontend.shadows.copied import derives
+from tracejit.frontend.shadows.copied import is_users
 from tracejit.frontend.shadows.scopes import names_of_caller
 from tracejit.frontend.variants.node import Variant, use
 from tracejit.ir.values import Value
@@ -82,28 +82,29 @@ class _OfMade(_Next):
         session, made = active.session(), obj if isinstance(obj, type) else type(obj)
         mro = classes.users_class(made).__mro__
         owner, raw = behind.find(mro[mro.index(cls) + 1 :], name)
-        if (
-            owner is None
-            or session is None
-            or is_library_class(owner)
-            or name in ("__new__", "__init_subclass__")
-        ):
+        if owner is None or session is None or is_library_class(owner) or name in _OF_MAKING:
             return getattr(super(cls, obj), name)
         return attributes.bind_member(session, owner, name, raw, None if made is obj else obj, made)
 
 
-class _OfDataclass(_Next):
-    """That of an object of a dataclass's subclass that is used as it is: an `__init__` that was generated for the
-    dataclass calls what makes the values of fields."""
+class _OfOwn(_Next):
+    """That of an object that is used as it is, or of its class (a dataclass, or one that derives from a class in C):
+    the next classes' methods and properties, as copies."""
 
     def __getattribute__(self, name: str) -> Any:
         cls, obj = object.__getattribute__(self, "_tj")
-        if name == "__init__":
-            mro = type(obj).__mro__
-            init = behind.making.init_of(*behind.find(mro[mro.index(cls) + 1 :], name))
-            if init is not None:
-                return functools.partial(init, obj)
-        return getattr(super(cls, obj), name)
+        session, made = active.session(), obj if isinstance(obj, type) else type(obj)
+        owner, raw = behind.find(made.__mro__[made.__mro__.index(cls) + 1 :], name)
+        init = behind.making.init_of(owner, raw) if name == "__init__" else None
+        if init is not None:
+            return functools.partial(init, obj)
+        if session is None or not session.guarded or name in _OF_MAKING or not is_users(owner, raw):
+            return getattr(super(cls, obj), name)
+        return attributes.bind_member(session, owner, name, raw, None if made is obj else obj, made)
+
+
+#: What Python calls with a class that is no instance of its own.
+_OF_MAKING = ("__new__", "__init_subclass__")
 
 
 def traced_super(*args: Any) -> Any:
@@ -123,9 +124,7 @@ def traced_super(*args: Any) -> Any:
         return _OfMade(cls, obj)
     if not any(base is cls for base in made.__mro__):  # an object of the user's own class
         cls = classes.users_class(cls)
-    if not isinstance(obj, type) and derives(made):
-        return _OfDataclass(cls, obj)
-    return super(cls, obj)
+    return _OfOwn(cls, obj) if any(base is cls for base in made.__mro__) else super(cls, obj)
 
 
 def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..., Any]:

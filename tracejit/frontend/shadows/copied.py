@@ -320,7 +320,8 @@ def _init_of(owner: type, raw: Any) -> Any:
     follows it; None for others."""
     if not isinstance(raw, types.FunctionType) or not is_generated(raw) or not is_dataclass(owner):
         return None
-    if not any(map(_is_followed, _factories(owner))):
+    ends = hasattr(owner, "__post_init__")  # a subclass's own is not called by this `__init__`
+    if not ends and not any(map(_is_followed, _factories(owner))):
         return None
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -328,7 +329,9 @@ def _init_of(owner: type, raw: Any) -> Any:
         if given is None:
             raw(self, *args, **kwargs)
         else:
-            _fill(self, owner, given, getattr(self, "__post_init__", None))
+            followed = _followed(self, "__post_init__") if ends else None
+            after = getattr(self, "__post_init__", None) if followed is None and ends else followed
+            _fill(self, owner, given, after[0] if type(after) is tuple else after)
 
     return init
 

@@ -37,6 +37,7 @@ from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text, known
 from tracejit.frontend.text.sinks import StandIn
+from tracejit.frontend.variants.conversions import conversion
 from tracejit.frontend.variants.enumerations import of_enumeration
 from tracejit.frontend.variants.node import Variant, use
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
@@ -44,7 +45,6 @@ from tracejit.numpy.boxes.methods import REFUSED
 from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, lacks
 from tracejit.numpy.boxes.unsure import may_have_begun
 from tracejit.numpy.operands import is_subclassed
-from tracejit.numpy.scalars import converter
 from tracejit.tracing import Box, CapturedArray
 
 _UNIONS = (types.UnionType, type(typing.Union[int, str]))
@@ -215,7 +215,7 @@ def _member(x: Any, name: str, *default: Any) -> Any:
 def callee(f: Any) -> Any:
     """What is called by `f(...)`: the copy of such an object's `__call__`, a conversion for a NumPy scalar type."""
     if isinstance(f, type) and issubclass(f, np.generic):
-        return converter(f)
+        return conversion(f)
     if f is object.__setattr__ or f is object.__delattr__ or f is object.__getattribute__:
         return functools.partial(_of_object, f)
     if f is type.__setattr__ or f is type.__delattr__:

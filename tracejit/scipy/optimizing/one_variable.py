@@ -246,6 +246,7 @@ def newton(
         refuse("newton", "full_output or disp=False with an array")
     if tnp.asarray(x0).dtype.kind == "c":
         refuse("newton", "a complex x0", "solve for real and imaginary parts")
+    args = tuple(args)  # which SciPy takes apart, whatever it is
     inner = solving.with_args(func, args)
     start = tnp.asarray(x0).astype(float)
     near = open_methods.Tolerances(tol, rtol, maxiter)
@@ -316,7 +317,7 @@ def fixed_point(
     """The point with func(x, *args) = x that is found from `x0`, an array. Its derivatives are those of the point."""
     if tnp.asarray(x0).dtype.kind == "c":
         refuse("fixed_point", "a complex x0", "solve for real and imaginary parts")
-    inner, start = solving.with_args(func, args), tnp.asarray(x0).astype(float)
+    inner, start = solving.with_args(func, tuple(args)), tnp.asarray(x0).astype(float)
 
     def step(x: Any) -> Any:
         return tnp.broadcast_to(

@@ -75,7 +75,7 @@ def least_squares(
         refuse("least_squares", f"loss={loss!r}", f"take one of {', '.join(LOSSES)}")
     start = solving.vector(x0)
     more = kwargs or {}
-    inner = solving.with_args(lambda x, *a: call_user(fun, x, *a, **more), args)
+    inner = solving.with_args(lambda x, *a: call_user(fun, x, *a, **more), tuple(args))
     problem = Problem(lambda x: solving.values(inner(x)), start, Robust(LOSSES[loss], f_scale))
     settings = {
         "ftol": ftol,

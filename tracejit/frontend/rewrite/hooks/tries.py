@@ -23,7 +23,7 @@ from tracejit.errors import (
     is_internal,
     refusals,
 )
-from tracejit.frontend.origins import is_library_file, is_library_function
+from tracejit.frontend.origins import is_library_class, is_library_file, is_library_function
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
 from tracejit.frontend.rewrite.hooks.said import by_numpy, denied
 from tracejit.frontend.rewrite.lines import by_line
@@ -223,6 +223,8 @@ def _is_doubtful(error: BaseException) -> bool:
         return False
     if isinstance(error, AttributeError) and type(error.obj) is Box and error.name is not None:
         return hasattr(class_of(error.obj), error.name)
+    if type(error) is AttributeError and _is_looked_up(error.obj, at.tb_frame):
+        return False
     code = at.tb_frame.f_code
     plain = at.tb_lasti >= 0 and code.co_code[at.tb_lasti] in _AS_PYTHON
     if isinstance(error, (FloatingPointError, Warning)) and not plain:
@@ -232,6 +234,21 @@ def _is_doubtful(error: BaseException) -> bool:
     if is_library_file(code.co_filename):
         return True
     return isinstance(error, (TypeError, AttributeError, BufferError)) and not plain
+
+
+def _is_looked_up(x: Any, frame: types.FrameType) -> bool:
+    """Whether a look-up of an attribute has failed in `frame` of what is in traced code what it is in Python: a
+    container or text, or an object of a class of the user's, of which the missing attribute is guarded."""
+    if frame.f_globals.get("__name__") not in _LOOKING_UP and is_library_file(frame.f_code.co_filename):
+        return False  # that of a library, or ours
+    return type(x) in _PLAIN_CLASSES or not is_library_class(classes.users_class(type(x)))
+
+
+#: Where attributes are looked up for the user's code.
+_LOOKING_UP = frozenset(
+    f"tracejit.frontend.{name}" for name in ("shadows.kinds", "shadows.attributes", "members")
+)
+_PLAIN_CLASSES = frozenset({list, tuple, dict, set, frozenset, str, bytes, type(None)})
 
 
 def _is_of_a_new_attribute(error: BaseException) -> bool:
