@@ -128,3 +128,34 @@ def test_gradients_of_convolutions_take_image_by_image() -> None:
     want = [[sum(correlate(a[c], b[o], "valid") for a, b in zip(x, ct, strict=True)) for c in range(8)]
             for o in range(5)]  # fmt: skip
     np.testing.assert_allclose(tj.jit(tj.grad(f))(k), want, rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_small_matrices_and_vectors(dtype: Any) -> None:
+    """Of all lengths about a vector register, in each layout; the sum of a row is one of multiples of the rows."""
+    rng = np.random.default_rng(0)
+    tolerance = 1e-5 if dtype is np.float32 else 1e-13
+    for m, n in ((1, 2), (3, 1), (2, 3), (7, 9), (10, 10), (5, 64), (65, 3), (11, 15), (8, 13)):
+        whole = rng.normal(size=(2 * m, n + 1)).astype(dtype)
+        u, v = rng.normal(size=m).astype(dtype), rng.normal(size=n).astype(dtype)
+        f = tj.jit(lambda u, a, v: (u @ a, a @ v, v @ a.T, a.T @ u))
+        for a in (whole[::2, 1:], np.asfortranarray(whole[::2, 1:]), whole[:m, :n].copy()):
+            for got, want in zip(f(u, a, v), (u @ a, a @ v, v @ a.T, a.T @ u), strict=True):
+                np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+def test_a_vector_times_a_small_matrix_goes_along_its_rows() -> None:
+    """The column of an array times the array, in a loop: no sum over elements that lie apart."""
+
+    def f(a: Any) -> Any:
+        v = a[0]
+        for k in range(100):
+            v = v - a[:, k % 10] @ a
+        return v
+
+    a = np.random.default_rng(0).normal(size=(10, 10)) / 10
+    run = tj.jit(f)
+    np.testing.assert_allclose(run(a), f(a), rtol=1e-10)
+    text = run.lower(a).compile().as_text("loops")
+    # Eight sums in one register and two in another: they are set to 0, and added to.
+    assert text.count("range(8, 10)") == 2

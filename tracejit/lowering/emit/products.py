@@ -7,6 +7,7 @@ import math
 from tracejit.ir.jaxpr import Eqn
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+REAL = "sd"  # the letters of real numbers
 TINY = 512  # multiplications up to which loops beat a call
 
 
@@ -25,6 +26,12 @@ class Product:
         self.k = [self.x.aval.shape[n] for n in self.xk]
 
     @property
+    def is_row(self) -> bool:
+        """Whether this is one matrix times one vector, of real numbers: their loops go along the matrix's memory."""
+        axes = len(self.k) == 1 and len(self.m) + len(self.n) == 1 and not self.batch
+        return axes and LETTERS.get(self.x.aval.dtype.name, "-") in REAL
+
+    @property
     def work(self) -> int:
         return math.prod(d if type(d) is int else d.bound or 64 for d in (*self.m, *self.n, *self.k))
 
@@ -35,4 +42,4 @@ def against_blas(p: Product) -> str | None:
         return "type"
     if not (p.m or p.n):
         return "vectors"
-    return "small" if p.work <= TINY else None
+    return "small" if p.work <= TINY and not p.is_row else None

@@ -59,11 +59,7 @@ def brent(
         delta = (xtol + rtol * tnp.abs(s.cur)) / 2
         half = (s.far - s.cur) / 2
         done = (s.f_cur == 0) | (tnp.abs(half) < delta)
-        tried = tnp.where(
-            s.pre == s.far,
-            -s.f_cur * (s.cur - s.pre) / (s.f_cur - s.f_pre),
-            extrapolate(s),
-        )
+        tried = lax.cond(s.pre == s.far, _secant, extrapolate, s)
         usable = (tnp.abs(s.step_pre) > delta) & (tnp.abs(s.f_cur) < tnp.abs(s.f_pre))
         short = 2 * tnp.abs(tried) < tnp.minimum(tnp.abs(s.step_pre), 3 * tnp.abs(half) - delta)
         good = usable & short
@@ -112,6 +108,10 @@ def _turned(s: _Brent) -> _Brent:
 
 def _slopes(s: _Brent) -> tuple[Any, Any]:
     return (s.f_pre - s.f_cur) / (s.pre - s.cur), (s.f_far - s.f_cur) / (s.far - s.cur)
+
+
+def _secant(s: _Brent) -> Any:
+    return -s.f_cur * (s.cur - s.pre) / (s.f_cur - s.f_pre)
 
 
 def _quadratic(s: _Brent) -> Any:
