@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tracejit.api.common import name_of
+from tracejit.api.running import differentiates_eagerly, run_user
 from tracejit.api.tracebacks import is_ours, trail
 from tracejit.config import config
 from tracejit.errors import (
@@ -101,6 +102,7 @@ class Python:
         self.wanted = wanted
         self.refused: dict[Any, Refusal] = {}
         self.told = False
+        self.changes = False  # whether a program changes objects of outside
 
     @property
     def allowed(self) -> bool:
@@ -124,7 +126,7 @@ class Python:
         if refusal.limit:
             self.tell(refusal)
         with span("python", name_of(self.fun)):
-            out = self.partly(refusal)(*args, **kwargs)
+            out = run_user(self.fun, args, kwargs) if is_tracing() else self.partly(refusal)(*args, **kwargs)
         self.tell(refusal)
         self.remember(key, refusal)
         return out
@@ -151,6 +153,11 @@ class Python:
 
     def accept(self, program: Any) -> None:
         """Look at a program that was traced; an exception refuses it."""
+        self.changes = self.changes or program.changes
+
+    def runs_in_derivatives(self) -> bool:
+        """Whether a derivative is taken outside of jit of a function that changes objects: it is run as the rest is."""
+        return self.changes and self.allowed and differentiates_eagerly()
 
     def remember(self, key: Any, refusal: Refusal) -> None:
         """Calls with this signature are Python's."""
@@ -184,12 +191,25 @@ class Python:
             raise error
         generators.take_back(error)
 
-    def prepared(self, prepare: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`prepare(args, kwargs)`, where Python does not take over."""
+    def prepared(
+        self,
+        prepare: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        signature: Callable[..., Any],
+    ) -> Any:
+        """`prepare(args, kwargs)`, where Python does not take over. In a derivative outside of jit, which runs one
+        operation after the other, the function is run so instead of refused: a Refusal says that."""
+        eager = self.allowed and differentiates_eagerly()
+        if eager and self.refused and (known := self.refused.get(signature(args, kwargs))) is not None:
+            return known
+        kinds = (Exception,) if eager else ()
         try:
-            with budget.within(0):
+            with budget.within(0), refusals.attempt(*kinds):
                 return prepare(args, kwargs)
         except Exception as e:
+            if eager and (refusal := Refusal.of(e)) is not None:
+                return refusal
             if is_tracing() or not refusals.hides_values(e):
                 raise
             error = e

@@ -22,10 +22,12 @@ from tracejit.frontend.run import ROOM
 from tracejit.frontend.shadows import builtins_, modules
 from tracejit.frontend.shadows.classes import traced_class
 from tracejit.frontend.text import warned, written
+from tracejit.interpreters.autodiff.jvp import JVPTrace
+from tracejit.interpreters.autodiff.linearize import LinearizeTrace
 from tracejit.lazily import LazyModule
 from tracejit.numpy.dispatch import LIBRARIES, OBJECTS, OTHERS
 from tracejit.scipy.hosting.names import COMPUTING
-from tracejit.tracing import Box, caller
+from tracejit.tracing import Box, caller, current_trace, is_tracing
 from tracejit.tree import sparse
 
 
@@ -127,6 +129,15 @@ sparse.class_for = _sparse
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:
     """Call `f(*args, **kwargs)` with `np` meaning tracejit.numpy; names it reads are guarded inside a jit trace."""
     return frontend.call(f, args, kwargs)
+
+
+def differentiates_eagerly() -> bool:
+    """Whether a derivative is being taken outside of jit, of one operation after the other, whose values are known:
+    none of it is staged, or done for lanes."""
+    trace = current_trace()
+    while trace.parent is not None and isinstance(trace, (JVPTrace, LinearizeTrace)):
+        trace = trace.parent
+    return is_tracing() and trace.parent is None
 
 
 def jit_session() -> Any:

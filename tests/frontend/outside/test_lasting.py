@@ -251,3 +251,43 @@ def test_cached_properties_are_kept_and_forgotten_as_in_python() -> None:
         assert value == want and plain.asked == ours.asked
         np.testing.assert_allclose(slope, 3 * X / np.sqrt((X**2).sum()))
     assert seen(vars(ours), {}) == seen(vars(plain), {})
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.mean, self.t = np.zeros(3), 0
+        self.log: list[Any] = []
+
+    @tj.jit
+    def step(self, x: Any) -> Any:
+        self.t += 1
+        self.mean = 0.9 * self.mean + x
+        self.log.append(self.mean.sum())
+        return (self.mean**2).sum()
+
+
+@pytest.mark.parametrize("way", ["grad", "value_and_grad", "jvp", "vjp"])
+def test_jitted_methods_change_their_objects_in_derivatives(way: str) -> None:
+    ours, plain = Counting(), Counting()
+    step = Counting.step.__wrapped__  # type: ignore[attr-defined]
+    with tj.config.override(fallback=True):
+        for x in (X, X * 0.5):
+            WAYS[way](lambda x: ours.step(x) * ours.step(2 * x), x)
+            step(plain, x)
+            step(plain, 2 * x)
+    assert seen(vars(ours), {}) == seen(vars(plain), {})
+    fresh = Counting()
+    with tj.config.override(fallback=True):
+        slope = tj.grad(lambda x: fresh.step(x) * fresh.step(2 * x))(X)
+    np.testing.assert_allclose(slope, 4 * (2.9**2) * X * (X**2).sum())
+
+
+def test_jitted_functions_that_only_python_can_run_are_run_in_derivatives() -> None:
+    @tj.jit
+    def f(x: Any) -> Any:
+        return np.array([float(str(x.sum())), 1.0]).sum() * x.sum()
+
+    with tj.config.override(fallback=True), pytest.warns(tj.errors.FallbackWarning):
+        assert tj.grad(lambda x: f(x))(X).tolist() == [2.5, 2.5, 2.5]
+    with pytest.raises(tj.TracejitError):
+        tj.grad(lambda x: f(x))(X)

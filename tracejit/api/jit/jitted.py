@@ -94,7 +94,7 @@ class Jitted(Attributed):
 
     @timed.calls
     def call_by(self, args: tuple[Any, ...], kwargs: dict[str, Any], turn: assumed.Turn | None = None) -> Any:
-        if config.disable_jit or jit_session() is not None:
+        if config.disable_jit or jit_session() is not None or self.python.runs_in_derivatives():
             return run_user(self.fun, args, kwargs)
         given = args, kwargs
         there, args, kwargs = self.where_it_runs(args, kwargs)
@@ -116,7 +116,7 @@ class Jitted(Attributed):
         call, program, consts = prepared
         if program.leaves_to_python() and self.python.allowed and not is_tracing():
             return self.python.plain(args, kwargs)
-        asks = program.written or program.distinct
+        asks = program.written or program.distinct or program.changes
         if asks and program.is_pythons([*consts, *call.leaves], self.python.allowed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.python.plain(args, kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(raw_const, consts))):
@@ -155,7 +155,7 @@ class Jitted(Attributed):
     ) -> tuple[Call, Program, list[Any]] | Refusal:
         """The call's signature, its program and the program's constants; or a Refusal, if Python has to run it."""
         if is_tracing() or not self.python.allowed:
-            return self.python.prepared(self._prepare, args, kwargs)
+            return self.python.prepared(self._prepare, args, kwargs, self._signature)
         refused = self.python.refused
         if refused and (known := refused.get(key := self._signature(args, kwargs))) is not None:
             if known.later is None or not known.later.done:

@@ -17,6 +17,7 @@ from tracejit.api.jit.apart import Apart
 from tracejit.api.jit.placing import Needed
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.stored import Store
+from tracejit.api.running import differentiates_eagerly
 from tracejit.config import config
 from tracejit.control.callbacks import journal
 from tracejit.errors import (
@@ -106,12 +107,12 @@ class Program:
         self.hides = self.repeats and hides_values(jaxpr)  # and has to, for the text of an exception
         self.acts = JOURNAL in jaxpr.effects  # it prints or the like
         self.warns = self.acts and warned.warns(jaxpr)
-        self.stores = self.acts and store is not None and store.writes
+        self.changes = store is not None and store.writes
+        self.stores = self.acts and self.changes
         self.fast: dict[Any, Any] = {}  # functions for calls with objects, which calls with others share
 
     def constants(self, objects: Sequence[Any]) -> list[Any] | None:
-        """The constants as they are now, in a call with these objects; None if a guard fails and the function must
-        be traced again."""
+        """The constants as they are now, in a call with these objects; None if a guard fails: it is traced again."""
         arrays = self.guards.arrays(*objects)
         if arrays is None:
             return None
@@ -316,10 +317,10 @@ class Program:
 
     def is_pythons(self, inputs: list[Any], allowed: bool) -> bool:
         """Whether only Python does what is to be seen of writes into these inputs: into memory of several of them,
-        or (if it is `allowed`) into read-only arrays, which raises NumPy's exception, that may be caught."""
+        or (if it is `allowed`) into read-only arrays, which raises; or into objects in a derivative outside of jit."""
         if self.overlaps(inputs) or any(_may_be_one(inputs[n], inputs[m]) for n, m in self.distinct):
             return True
-        return allowed and self.read_only(inputs) is not None
+        return allowed and (self.read_only(inputs) is not None or (self.changes and differentiates_eagerly()))
 
     def overlaps(self, inputs: list[Any]) -> bool:
         """Whether an array or box that is written shares memory with another input."""
@@ -331,14 +332,13 @@ class Program:
         """One `call` equation in the current trace; writes reach the caller's boxes.
 
         Raises CapturedWriteError: it changes something of outside that is no array."""
-        if self.store is not None and self.store.writes:
-            raise CapturedWriteError(what=self.store.changes[0].what)
+        if self.changes:
+            raise CapturedWriteError(what=self.store.changes[0].what)  # type: ignore[union-attr]
         leaves, boxes = call.raw, call.leaves
         inputs = [*(to_raw(c) for c in consts), *leaves]
         outs = control.call.op.call(self.jaxpr, inputs, name=self.jaxpr.name, inline=inline)
-        holders = [*consts, *boxes]
         for k, n in enumerate(self.written):
-            write_back(holders[n], outs[self.num_outs + k])
+            write_back([*consts, *boxes][n], outs[self.num_outs + k])
         outer = frontend.current_session()
         if outer is not None and outer.guarded:
             outer.cached_calls += self.cached
