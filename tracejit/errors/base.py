@@ -70,6 +70,8 @@ class TracejitError(Exception):
     redo: ClassVar[bool] = False
     #: Whether another trace, in which lists of traced length share their arrays, may go on.
     shares_arrays = False
+    #: Whether another trace, in which tuples have numbers, may go on.
+    numbers_tuples = False
     #: Of loops: whether a known number of steps, however large, is enough.
     fills_lists = False
 

@@ -33,6 +33,12 @@ def add(error: BaseException) -> None:
         _thread.met.append(error)
 
 
+def may_number(error: Any) -> Any:
+    """`error`, which is none where tuples have numbers."""
+    error.numbers_tuples = True
+    return error
+
+
 def failed(error: BaseException | None) -> None:
     """A check of compiled code is about to raise `error`; None: what is raised is no check's."""
     _thread.failed = None if error is None else id(error)  # not the error, which would keep its frames alive

@@ -18,7 +18,7 @@ from tracejit.frontend.paths import ATTR, CELL, ITEM, Members, root
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, functions, objects
 from tracejit.frontend.untouched import EMPTY
-from tracejit.frontend.variants.node import check_change
+from tracejit.frontend.variants.which import check_change
 
 #: So many keys of a container are asked whether comparing them changes something.
 _MOST_KEYS = 4

@@ -147,6 +147,10 @@ def inputs_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> l
 # ---------------------------------------------------------------- what another trace needs
 
 
+class TraceAgain(Exception):
+    """The function is to be traced in another way, which its `Varying` has now."""
+
+
 class InputsNeeded(Exception):
     """Tracing failed with `error`, since it needs what is at `places` of outside that are inputs."""
 
@@ -156,21 +160,17 @@ class InputsNeeded(Exception):
         self.error = error
 
 
-class SharingNeeded(Exception):
-    """The function is to be traced with lists that have their arrays themselves."""
-
-
-class PlainNeeded(Exception):
-    """The function is to be traced with lists of traced length whose items are of one type."""
-
-
 def ask_for_more(
     error: Exception, call: Call, trace: StageTrace, capture: JitCapture, args: list[Any], varying: Varying
 ) -> None:
     """Raise what says with which inputs, sizes or followed arguments tracing may go on after `error`, if it may; or
     that Python has no such exception, where a number was taken for NumPy's."""
     if isinstance(error, TracejitError) and error.shares_arrays and not varying.shares_arrays:
-        raise SharingNeeded from None
+        varying.shares_arrays = True
+        raise TraceAgain from None
+    if isinstance(error, TracejitError) and error.numbers_tuples and not varying.numbers_tuples:
+        varying.numbers_tuples = True
+        raise TraceAgain from None
     if isinstance(error, TracejitError) and error.arguments:
         arguments.follow(call, error)
     places = structures_needed(error, trace, capture) or inputs_needed(error, trace, capture)

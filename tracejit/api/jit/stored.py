@@ -213,11 +213,11 @@ class _Writer:
             return self.new(f"{self.const(x.recipe)}(iter(({self.listed(x.values, what)})))")
         if cls is Variant:
             given = self.listed(numbers_of(x), what)
-            return self.new(f"{self.const(of_numbers)}({self.const(x._tj_forms)}, ({given}))")
+            once = self.arrays.once_of(x)
+            return self.new(f"{self.const(of_numbers)}({self.const(x._tj_forms)}, ({given}), {once})")
         if issubclass(cls, Columns):
             made, pieces = parts(x)
-            arenas = "".join(f"{self.arrays.arena(a)}, " for a in x.tj_arenas if a is not None)
-            given = self.listed(pieces, what) + (f"arenas=({arenas})" if arenas else "")
+            given = self.listed(pieces, what) + self.arrays.given(x)
             return self.new(f"{self.const(made)}({given})")
         if cls is types.BuiltinMethodType and type(x.__self__) in (*_DISPLAYS, *containers.CONTAINERS):
             return self.new(f"{self.value(x.__self__, what)}.{x.__name__}")
@@ -281,7 +281,7 @@ class _Writer:
         inside = self.listed(x, what)
         if cls in _DISPLAYS and (inside or cls is not set):
             display = _DISPLAYS[cls].format(inside)
-            return self.new(self._own(display) if cls is tuple else display)
+            return self.new(self.arrays.own(x, self._own(display)) if cls is tuple else display)
         if cls is collections.deque:
             return self.new(f"{self.const(cls)}(({inside}), {x.maxlen})")
         if issubclass(cls, tuple):

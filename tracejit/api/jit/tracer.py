@@ -21,7 +21,7 @@ from tracejit.api.jit.parts import Shared
 from tracejit.api.jit.placing import needed, placed, places_of, strides_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
-from tracejit.api.jit.sizes import InputsNeeded, PlainNeeded, SharingNeeded, ask_for_more, decided_by_sizes
+from tracejit.api.jit.sizes import InputsNeeded, TraceAgain, ask_for_more, decided_by_sizes
 from tracejit.api.jit.stored import Store
 from tracejit.api.jit.varying import JitCapture, Varying
 from tracejit.control.regions.staging import raw_result
@@ -32,6 +32,7 @@ from tracejit.errors import (
     NumberError,
 )
 from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.lists.numbered import Numbered
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -66,11 +67,7 @@ def trace_program(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
         except StaleView:
             copies_views = False
             continue
-        except PlainNeeded:
-            varying.plain_lists = True
-            continue
-        except SharingNeeded:
-            varying.shares_arrays = True
+        except TraceAgain:
             continue
         except InputsNeeded as e:
             if not varying.fail(e.places):
@@ -109,6 +106,8 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     assumptions = Assumptions(call, trace, args, session.decisions)
     trace.decides = lambda values: decided_by_sizes(values, call, trace.eqns, args)
     with new_trace(trace):
+        if varying.numbers_tuples:
+            session.choices.tuples = Numbered()
         boxes = _boxes(call, args)
         positional, kwargs = _arguments(call, session, capture, boxes)
         arguments.follow_entities(call)
@@ -131,7 +130,8 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         except Exception as e:
             ask_for_more(e, call, trace, capture, args, varying)
             if session.used_options and not varying.plain_lists:
-                raise PlainNeeded from None
+                varying.plain_lists = True
+                raise TraceAgain from None
             raise
         _refuse_what_is_seen(session, trace, store)
         if session.given and any(map(_runs_later, trace.eqns)):
@@ -247,7 +247,12 @@ def _result(
     if session.has_buffers or session.choices.tuples.marks or session.choices.tuples.keys:
         values = [out, *(c.value for c in session.changes)]
         session.choices.tuples.check(values, session.is_outside)
-    stored = handed.has_twice(out) or handed.has_stand_ins(out) or handed.is_chosen(session, given)
+    stored = (
+        session.choices.tuples.is_shared([out])
+        or handed.has_twice(out)
+        or handed.has_stand_ins(out)
+        or handed.is_chosen(session, given)
+    )
     if not session.changes and not stored:
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
         if not any(map(_is_stored, leaves)):

@@ -70,6 +70,7 @@ class Varying:
         self.room = ROOM  # of lists that the program lets grow
         self.plain_lists = False  # whether their items are of one type only
         self.shares_arrays = False  # whether these have their arrays themselves, and no copies
+        self.numbers_tuples = False  # whether tuples have numbers, which say which is which
 
     def is_input(self, place: Place) -> bool:
         """Whether what is at a place, or in the list or tuple there, is an input, or is part of a list that grows."""

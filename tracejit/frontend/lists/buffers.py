@@ -9,10 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit import ops
+from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns, Number, raw_of, user
 from tracejit.frontend.lists.items import Items
 from tracejit.frontend.lists.joins import extend, grow
 from tracejit.frontend.lists.options import Options, any_common
+from tracejit.frontend.lists.stacked import column
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import is_unsure
@@ -36,6 +38,9 @@ class Buffer(Columns):
     def of(cls, xs: Any, items: Items | Options, room: int) -> Any:
         """As of `Columns`."""
         made = super().of(xs, items, room)
+        session = active.session()
+        numbers = session.choices.tuples.columns(items, xs) if session is not None and items.is_tuple else ()
+        made.tj_numbers = [column([*map(box, c)], _I64, made.tj_room) for c in numbers]
         for x in xs if items.is_tuple else ():
             made.tj_get(x)
         return made
@@ -157,7 +162,7 @@ class Buffer(Columns):
         columns = [new_array(c.read()) for c in self.tj_columns]
         made = Buffer(list, self.tj_items, columns, python, user(count))
         made.tj_first, made.tj_shares = self.tj_first, self.tj_shares
-        made.tj_tuples = self.tj_tuples
+        made.tj_tuples, made.tj_numbers = self.tj_tuples, [new_array(c.read()) for c in self.tj_numbers]
         if self.tj_ring or type(first) is not int or first:
             made.tj_rearrange(ops.arithmetic.add(self.tj_rows(), self.tj_all(first)))
         return made

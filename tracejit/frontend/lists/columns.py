@@ -18,8 +18,10 @@ from tracejit.errors import BufferedListError
 from tracejit.frontend import active
 from tracejit.frontend.lists import arenas, marks
 from tracejit.frontend.lists.arenas import FULL
-from tracejit.frontend.lists.items import Items, Kind
+from tracejit.frontend.lists.items import Items
 from tracejit.frontend.lists.options import Options, any_items, joined
+from tracejit.frontend.lists.stacked import column, references
+from tracejit.frontend.variants.which import has_tuples
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -27,7 +29,6 @@ from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.sharing.either import Listed, Rows, storages_of
 from tracejit.numpy.boxes.unsure import python_of, taken, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
-from tracejit.numpy.operands import nested
 from tracejit.ops.indexing.index_check import Raising, check_index
 from tracejit.tracing import Box, box, current_trace, new_array
 
@@ -51,6 +52,7 @@ class Columns:
         "tj_head",
         "tj_items",
         "tj_length",
+        "tj_numbers",
         "tj_python",
         "tj_ring",
         "tj_rows_of",
@@ -75,6 +77,7 @@ class Columns:
         self.tj_first: Any = 0
         self.tj_length: Any = length
         self.tj_head: list[Any] = []
+        self.tj_numbers: list[Box] = []  # which tuples its items are, and those in them (`numbered`)
         known = [arenas.known_arena(k.dtype, k.shape) if k.shape else None for k in items.columns]
         self.tj_arenas = known  # of the columns that have numbers of arrays
         both = zip(items.columns, known, strict=True)
@@ -98,15 +101,15 @@ class Columns:
         leaves = [items.leaves(x) for x in xs]
         refers = arenas.are_used() and items.has_arrays
         columns = [
-            _column([row[n] for row in leaves], kind.dtype, size, kind.shape)
+            column([row[n] for row in leaves], kind.dtype, size, kind.shape)
             if not (refers and kind.shape)
-            else _numbers([row[n] for row in leaves], kind, size)
+            else references([row[n] for row in leaves], kind, size)
             for n, kind in enumerate(items.columns)
         ]
         python = [
             kind.python
             if kind.python is not None
-            else _column([_python(row[n]) for row in leaves], np.dtype(bool), size)
+            else column([_python(row[n]) for row in leaves], np.dtype(bool), size)
             for n, kind in enumerate(items.columns)
         ]
         made = cls(type(xs), items, columns, python, len(xs))
@@ -121,6 +124,8 @@ class Columns:
         """Let items be Python's or NumPy's numbers where `items` says so, and all were of one kind until now; or of one
         of several types."""
         if isinstance(items, Options):
+            if self.tj_numbers:
+                raise self.tj_refusal("tuples, and items of other types beside them,")
             self._mix(items)
             return
         for n, (old, new) in enumerate(zip(self.tj_items.kinds, items.kinds, strict=True)):
@@ -153,6 +158,11 @@ class Columns:
     def tj_tokens(self) -> list[Any]:
         """What stands for its items where these are tuples (`lists.tuples`)."""
         return [self.tj_tuples] if self.tj_items.is_tuple else []
+
+    @property
+    def tj_numbered(self) -> bool:
+        """Whether it has numbers that say which tuples its items are (`numbered`)."""
+        return bool(self.tj_numbers) or (isinstance(self.tj_items, Options) and self.tj_items.is_numbered)
 
     def tj_count(self) -> Any:
         """`len`, which may be traced."""
@@ -200,7 +210,10 @@ class Columns:
     def tj_item(self, k: Number) -> Any:
         """Item `k`."""
         i = self._place(k)
-        return self.tj_items.item([self._part(n, i) for n in range(len(self.tj_columns))])
+        made = self.tj_items.item([self._part(n, i) for n in range(len(self.tj_columns))])
+        if self.tj_numbers:
+            active.session().choices.tuples.note_item(made, [c[i].read() for c in self.tj_numbers])
+        return made
 
     def _part(self, n: int, i: Any) -> Any:
         """What the item in row `i` has in column `n`."""
@@ -212,7 +225,7 @@ class Columns:
 
     def tj_get(self, x: Any) -> Any:
         """`x`, which becomes an item, or part of one."""
-        if type(x) is tuple and active.session() is not None:
+        if (type(x) is tuple or has_tuples(x)) and active.session() is not None:
             active.session().choices.tuples.put(x, self.tj_tuples)
         return x
 
@@ -234,6 +247,9 @@ class Columns:
             c[i] = taken(leaf) if a is None else box(arenas.reference(leaf))
             if not isinstance(p, bool):
                 p[i] = _python(leaf)
+        if self.tj_numbers:
+            for c, number in zip(self.tj_numbers, active.session().choices.tuples.of_item(x), strict=True):
+                c[i] = box(number)
         self._list(leaves)
 
     def _list(self, leaves: list[Any], role: Literal["given", "head"] = "given") -> None:
@@ -300,7 +316,7 @@ class Columns:
         refill([(x.storage, raw) for x, raw in zip(self.tj_arrays(), raws, strict=True)])
 
     def tj_arrays(self) -> list[Box]:
-        return [*self.tj_columns, *(p for p in self.tj_python if not isinstance(p, bool))]
+        return [*self.tj_columns, *(p for p in self.tj_python if not isinstance(p, bool)), *self.tj_numbers]
 
     def tj_check_free(self) -> None:
         """Raises BufferedListError while a loop runs over it."""
@@ -373,26 +389,3 @@ def _item(row: Box, rows: Rows) -> Box:
     out = new_array(row.read())
     out.storage.rows = Listed(rows, "item")
     return out
-
-
-def _numbers(xs: list[Any], kind: Kind, size: int) -> Box:
-    """The numbers of the arrays `xs`, with room for `size` in all."""
-    arenas.arena_of(kind.dtype, kind.shape)
-    return _column([box(arenas.reference(x)) for x in xs], _I64, size)
-
-
-def _column(xs: list[Any], dtype: np.dtype, size: int, shape: tuple[int, ...] = ()) -> Box:
-    """An array of the numbers or arrays `xs`, with room for `size` in all."""
-    zeros = NUMPY_TO_TRACEJIT[np.zeros]
-    if not xs:
-        return zeros((size, *shape), dtype)
-    if shape:
-        stacked = NUMPY_TO_TRACEJIT[np.stack](xs)
-        rest = zeros((size - len(xs), *shape), dtype)
-        return new_array(NUMPY_TO_TRACEJIT[np.concatenate]([stacked, rest]).read())
-    if any(type(x) is Box for x in xs):
-        first = nested([taken(x) for x in xs], dtype)
-    else:
-        first = np.array(xs, dtype)
-    rest = zeros(size - len(xs), dtype).read()
-    return new_array(ops.concat.concatenate(first, rest, dimension=0))

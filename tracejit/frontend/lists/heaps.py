@@ -125,9 +125,9 @@ def _numbers(heap: Buffer, item: Any) -> list[Any]:
         return heap.tj_leaves(item)
     leaves = heap.tj_leaves(item)
     flags = [python_of(x) for x, p in zip(leaves, heap.tj_python, strict=True) if not isinstance(p, bool)]
-    return [
-        convert(to_raw(taken(x)), k.dtype) for x, k in zip(leaves, heap.tj_items.kinds, strict=True)
-    ] + flags
+    which = active.session().choices.tuples.of_item(item) if heap.tj_numbers else []
+    numbers = [convert(to_raw(taken(x)), k.dtype) for x, k in zip(leaves, heap.tj_items.kinds, strict=True)]
+    return [*numbers, *flags, *which]
 
 
 class _Rows:

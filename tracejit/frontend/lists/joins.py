@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
+from tracejit.errors.refusals import may_number
 from tracejit.frontend import active
 from tracejit.frontend.lists.arenas import FULL
 from tracejit.frontend.lists.columns import Columns, raw_of
@@ -31,6 +32,7 @@ def grow(xs: Columns, more: int) -> None:
 
     xs.tj_python = [p if isinstance(p, bool) else longer(p) for p in xs.tj_python]
     xs.tj_columns = [*map(longer, xs.tj_columns)]
+    xs.tj_numbers = [*map(longer, xs.tj_numbers)]
 
 
 def extend(xs: Columns, ys: Columns) -> None:
@@ -38,8 +40,10 @@ def extend(xs: Columns, ys: Columns) -> None:
     xs.tj_check_free()
     mine, others = xs.tj_items, ys.tj_items
     both = mine.joined(others) if isinstance(mine, Items) and isinstance(others, Items) else None
-    if both is None or xs.tj_ring or ys.tj_ring or both.is_tuple:
+    if both is None or xs.tj_ring or ys.tj_ring:
         raise xs.tj_refusal("a sum with a list of other items")
+    if both.is_tuple and not (xs.tj_numbers and ys.tj_numbers):
+        raise may_number(xs.tj_refusal("a sum with a list of tuples"))
     if both != xs.tj_items:
         active.session().turn(xs, both)
     n, total = xs.tj_number(), extents.add(xs.tj_number(), ys.tj_number())
@@ -57,7 +61,7 @@ def extend(xs: Columns, ys: Columns) -> None:
         for p, q in zip(ys.tj_python, xs.tj_python, strict=True)
         if not isinstance(q, bool)
     ]
-    new = [*(c.read() for c in ys.tj_columns), *flags]
+    new = [*(c.read() for c in ys.tj_columns), *flags, *(c.read() for c in ys.tj_numbers)]
     xs.tj_refill([_chosen(old, a, b, at) for a, b in zip(xs.tj_raws(), new, strict=True)])
     xs.tj_let_be(total)
 

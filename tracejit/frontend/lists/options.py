@@ -56,11 +56,16 @@ class Options:
         kinds = zip(node.rows(x, self.forms), self.columns, strict=True)
         return [box(raw, weak=bool(kind.python)) for raw, kind in kinds]
 
-    def item(self, numbers: Sequence[Any]) -> Any:
-        """The item that has these numbers, boxes or real ones."""
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the tuples among the items have numbers that say which they are (`numbered`)."""
+        return any(isinstance(f, node.Parts) and f.numbered for f in self.forms)
+
+    def item(self, numbers: Sequence[Any], once: Any = None) -> Any:
+        """The item that has these numbers, boxes or real ones; `once`: the tuples of a call."""
         if all(type(x) is Box for x in numbers):
             return node.of_rows(self.forms, [x.read() for x in numbers], self.is_tuple)
-        return node.of_numbers(self.forms, numbers)
+        return node.of_numbers(self.forms, numbers, once)
 
     def compared(self) -> int | None:
         """How many numbers decide the order of items: 1 of numbers, and of tuples as many as all of them have. None if
@@ -68,7 +73,7 @@ class Options:
         sizes = {len(f.of) if isinstance(f, node.Parts) else 0 for f in self.forms}
         parts = [p for f in self.forms for p in (f.of if isinstance(f, node.Parts) else (f,))]
         known = all(isinstance(p, node.Number) and p.dtype.kind in "bif" for p in parts)
-        return max(1, *sizes) if known and len(sizes) == 1 else None
+        return max(1, *sizes) if known and len(sizes) == 1 and not self.is_numbered else None
 
     def ordered(self, row: Sequence[Any]) -> list[Any]:
         """The raw numbers that decide the order of an item, of the raw numbers that it has in the columns."""
@@ -144,7 +149,7 @@ def _forms(items: Items | Options) -> tuple[node.Form, ...] | None:
     if items.tree.is_leaf():
         return (numbers[0],)
     flat = all(child.is_leaf() for child in items.tree.children())
-    return (node.Parts(tuple(numbers)),) if flat else None
+    return (node.Parts(tuple(numbers), active.session().choices.tuples.numbered),) if flat else None
 
 
 def _number(kind: Kind) -> node.Form:

@@ -16,9 +16,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tracejit import tree
-from tracejit.errors import BufferedListError
+from tracejit.errors import BufferedListError, UnfollowedError
+from tracejit.errors.refusals import may_number
 from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.lists.items import Items
+from tracejit.frontend.lists.options import Options
+from tracejit.frontend.variants.which import has_tuples
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.values import Value
 from tracejit.tracing import Box, current_trace
@@ -44,6 +48,9 @@ class _Mark(NamedTuple):
 
 class Tuples:
     """The tuples of one run, by identity."""
+
+    #: Whether they have numbers.
+    numbered = False
 
     def __init__(self) -> None:
         self.marks: dict[int, _Mark] = {}
@@ -101,6 +108,8 @@ class Tuples:
 
     def put(self, x: Any, token: Any) -> None:
         """A list gets an item."""
+        if has_tuples(x):
+            self.shared.add(token)  # of several forms, which it has in other places, too
         for t in _tuples(x):
             m = self.mark(t)
             if not (m.name or self._is_made_in(t, active.in_loop()) or type(token) is Keys):
@@ -117,9 +126,11 @@ class Tuples:
                     self.linked[token] = self.linked.get(token, set()) | {one}
             self._is_in(t, m, token)
 
-    def found(self, x: Any, name: str | None) -> None:
-        """A step has found a tuple in a name, or (None) inside of what a name has."""
+    def found(self, x: Any, name: str | None) -> bool:
+        """A step has found a tuple in a name, or (None) inside of what a name has. Whether it is not known which it
+        is."""
         self.marks[id(x)] = self.mark(x)._replace(name=name, vague=name is None)
+        return name is None
 
     def leave(self, before: Any, x: Any, y: Any) -> bool:
         """A step that has found the tuple `x` in a name, which was `before` the loop, leaves `y` there. Gives whether
@@ -131,16 +142,17 @@ class Tuples:
                 self.shared.add(token)
         return fresh
 
-    def chosen(self, x: Any, options: list[Any]) -> None:
-        """A tuple of what branches leave, which is one of `options`."""
+    def chosen(self, x: Any, options: list[Any]) -> bool:
+        """A tuple of what branches leave, which is one of `options`. Whether it is known by itself which it is."""
         if all(self.is_new(y, active.in_loop()) for y in options):
-            return
+            return False
         marks = [self.mark(y) for y in options]
         if all(m.is_item or self.is_new(m.tuple, active.in_loop()) for m in marks):
             items = {token for m in marks for token in m.lists}
             self.marks[id(x)] = _Mark(x, {_Chosen(items): current_trace()})  # which one, flags say
         else:
             self.found(x, None)
+        return False
 
     def is_new(self, x: Any, loop: StageTrace | None) -> bool:
         """Whether a tuple is nowhere else, and made in the step of a loop that is staged now, if there is one."""
@@ -186,6 +198,34 @@ class Tuples:
         for t in (t for x in items for t in _tuples(x)):
             self.marks[id(t)] = _Mark(t, {_Own(): current_trace()})
 
+    # -- numbers, which only some runs have (`numbered`)
+
+    def prepare(self, values: Iterable[Any]) -> None:
+        """A block begins in which `values` may be seen, or a step ends that leaves them."""
+
+    def numbers(self, value: Any, kept: Any = ()) -> list[Any]:
+        """What tells which tuples are in a value, beside its leaves."""
+        return []
+
+    def number_of(self, x: Any) -> Any:
+        """The raw number of a tuple, if it has one."""
+        return None
+
+    def columns(self, items: Items | Options, xs: Iterable[Any]) -> list[list[Any]]:
+        """What tells which tuples the items of a list are, and which are in them: raw numbers for each column."""
+        return []
+
+    def is_shared(self, values: Iterable[Any]) -> bool:
+        """Whether only the program knows which of the tuples in a result are one."""
+        return False
+
+    def are_one(self, x: Any, y: Any) -> Any:
+        """Whether two tuples are one: a raw truth value; None if only what they were chosen of can tell. Raises
+        UnfollowedError."""
+        if self.may_be_one(x, y):
+            raise which()
+        return None
+
     # -- what is asked
 
     def may_be_one(self, x: Any, y: Any) -> bool:
@@ -219,13 +259,19 @@ class Tuples:
             twice |= is_outside(m.tuple) and any(self._meets(token, tokens) for token in m.lists)
         twice |= any(key in met and id(known) in met for key, (_, known) in self.keys.items())
         if twice or (vague and tokens):
-            raise BufferedListError(what="tuples, which may be in two places of the result,")
+            raise may_number(BufferedListError(what="tuples, which may be in two places of the result,"))
 
     def _is_key_of(self, known: Any, x: Any) -> bool:
         return id(x) in self.keys and self.keys[id(x)][1] is known
 
     def _meets(self, token: Any, others: Any) -> bool:
         return token in others or not self.linked.get(token, set()).isdisjoint(others)
+
+
+def which() -> UnfollowedError:
+    """That it is asked of tuples whether they are one, of which this is not known."""
+    reason = "one lies in a container that a loop has made anew, or in a list of traced length"
+    return may_number(UnfollowedError(what="whether two tuples are one", reason=reason))
 
 
 class Keys:

@@ -8,7 +8,7 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND
 from tracejit.frontend.rewrite.blocks.state import promoted
 from tracejit.frontend.rewrite.names import NAMES
 from tracejit.frontend.text import choices
-from tracejit.frontend.variants import node
+from tracejit.frontend.variants import node, which
 from tracejit.tracing import STATE
 
 
@@ -51,7 +51,7 @@ class Options:
         if not variants and a != b and not _apart(a[0], b[0]):
             return False
         forms = node.joined(self.forms.get(name, a), b)
-        seen = max(node.seen(before), node.seen(after), node.HERE if type(before) is tuple else 0)
+        seen = max(which.seen(before), which.seen(after), which.HERE if type(before) is tuple else 0)
         if (
             forms is None
             or len(forms) < 2

@@ -17,6 +17,7 @@ from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Leaf, promoted
 from tracejit.frontend.rewrite.names import NAMES
 from tracejit.frontend.text.choices import Add
 from tracejit.frontend.variants import node
+from tracejit.frontend.variants.which import seen
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
@@ -145,7 +146,7 @@ class Chosen:
 
     def __init__(self, values: Sequence[Any], forms: tuple[node.Form, ...], add: Add, within: Any) -> None:
         self.forms = forms
-        self.seen = max(map(node.seen, values), default=0)
+        self.seen = max(map(seen, values), default=0)
         both = []
         for n, x in enumerate(values):
             with within(n):

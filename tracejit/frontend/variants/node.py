@@ -29,6 +29,8 @@ from tracejit.numpy.boxes.unsure import is_alike, is_unsure, may_have_begun, tak
 from tracejit.records import record
 from tracejit.tracing import Box, box, to_raw
 
+#: Stands for the number of a tuple that has none.
+UNKNOWN = "a tuple that each step may make anew, or not"
 #: A value has no more forms than these.
 MOST = 6
 _NUMBERS = (bool, int, float, complex)
@@ -73,17 +75,14 @@ class Written:
 
 @record(frozen=True)
 class Parts:
-    """A tuple of these."""
+    """A tuple of these. `numbered`: after their numbers there is one that says which tuple it is (`lists.numbered`)."""
 
     of: tuple[Any, ...]
+    numbered: bool = False
 
 
 #: One of the forms of a value.
 Form = Constant | Number | Unsure | Written | Parts
-
-
-#: Where else than in a name a tuple may be.
-HERE, OUTSIDE = 1, 2
 
 
 class Variant:
@@ -157,7 +156,11 @@ def _form(x: Any, numbers: list[Any]) -> Form | None:
     if cls is tuple:
         parts = tuple(_form(v, numbers) for v in x)
         # one that is a tuple itself would be taken out of it as another one
-        return None if any(p is None or isinstance(p, Parts) for p in parts) else Parts(parts)
+        if any(p is None or isinstance(p, Parts) for p in parts):
+            return None
+        which = _which(x)
+        numbers += which
+        return None if UNKNOWN in which else Parts(parts, bool(which))
     if cls is Text:
         given = [_form(v, numbers) for v in x.values]
         found = [n for n in given if isinstance(n, Number)]
@@ -186,6 +189,12 @@ def _form(x: Any, numbers: list[Any]) -> Form | None:
     return Number(dtype, weak)
 
 
+def _which(x: tuple[Any, ...]) -> list[Any]:
+    """The raw number that says which tuple `x` is, where tuples have such; UNKNOWN if it has none."""
+    session = active.session()
+    return [] if session is None else session.choices.tuples.numbers(x)[:1]
+
+
 def forms_of(x: Any) -> tuple[Form, ...] | None:
     """The forms that a value may have; None if it can't be a variant."""
     session = active.session()
@@ -211,6 +220,9 @@ def _spread(x: Any) -> Any:
         parts.append((forms, rows(v, forms)))
     if math.prod(len(forms) for forms, _ in parts) > MOST:
         return x
+    which = _which(x)
+    if UNKNOWN in which:
+        return x
     index: Any = np.int64(0)
     held: list[dict[Form, list[Any]]] = []
     for forms, (own, *numbers) in parts:
@@ -218,8 +230,10 @@ def _spread(x: Any) -> Any:
         given = iter(numbers)
         held.append({f: [next(given) for _ in slots(f)] for f in forms})
     chosen = [*itertools.product(*held)]
-    raws = [r for each in chosen for of, f in zip(held, each, strict=True) for r in of[f]]
-    return of_rows(tuple(map(Parts, chosen)), [index, *raws], False)
+    raws = [
+        r for each in chosen for r in (*(r for of, f in zip(held, each, strict=True) for r in of[f]), *which)
+    ]
+    return of_rows(tuple([Parts(each, bool(which)) for each in chosen]), [index, *raws], False)
 
 
 def joined(a: tuple[Form, ...] | None, b: tuple[Form, ...] | None) -> tuple[Form, ...] | None:
@@ -237,6 +251,8 @@ def slots(form: Form) -> Iterator[Number]:
     elif not isinstance(form, Constant):
         for part in form.of:
             yield from slots(part)
+        if isinstance(form, Parts) and form.numbered:
+            yield Number(np.dtype(np.int64), True)
 
 
 def all_slots(forms: Iterable[Form]) -> list[Number]:
@@ -275,15 +291,15 @@ def of_rows(forms: tuple[Form, ...], raws: Sequence[Any], seen: int) -> Variant:
     return Variant(forms, box(index, weak=True), boxes, seen)
 
 
-def option(x: Variant, n: int) -> Any:
-    """The value if it has the form number `n`."""
+def option(x: Variant, n: int, once: Any = None) -> Any:
+    """The value if it has the form number `n`; `once`: the tuples of a call (`lists.numbered`)."""
     before = len(all_slots(x._tj_forms[:n]))
-    return _built(x._tj_forms[n], iter(x._tj_numbers[before:]))
+    return _built(x._tj_forms[n], iter(x._tj_numbers[before:]), once)
 
 
-def _built(form: Form, numbers: Iterator[Any]) -> Any:
+def _built(form: Form, numbers: Iterator[Any], once: Any = None) -> Any:
     if isinstance(form, Parts):
-        return tuple([_built(part, numbers) for part in form.of])
+        return _tuple(form, numbers, once)
     if isinstance(form, Unsure):
         value, python = next(numbers), next(numbers)
         return (
@@ -295,51 +311,23 @@ def _built(form: Form, numbers: Iterator[Any]) -> Any:
     return form.value if isinstance(form, Constant) else next(numbers)
 
 
+def _tuple(form: Parts, numbers: Iterator[Any], once: Any) -> Any:
+    """The tuple of a form; `once`: those of a call, of which it is one (`lists.numbered`)."""
+    made = tuple([_built(part, numbers) for part in form.of])
+    if not form.numbered:
+        return made
+    which = next(numbers)
+    if once is not None:
+        return once.of(which, made)
+    if type(which) is Box:
+        active.session().choices.tuples.note(made, which.read())
+    return made
+
+
 def sure(x: Any) -> Any:
     """A number that is NumPy's or Python's as a variant, which a result may have; other things as they are."""
     found = form_of(x) if is_unsure(x) else None
     return x if found is None else of_rows((found[0],), [np.int64(0), *found[1]], False)
-
-
-def has_tuples(x: Any) -> bool:
-    """Whether it may be a tuple with something in it, of which somebody may ask which one it is."""
-    return type(x) is Variant and any(isinstance(f, Parts) and f.of for f in x._tj_forms)
-
-
-def seen(x: Any) -> int:
-    """Where else a value may be that becomes one of several: `OUTSIDE` if it is a tuple of outside, or has one."""
-    if type(x) is Variant:
-        return x._tj_seen
-    session = active.session()
-    if type(x) is not tuple or session is None:
-        return 0
-    may_be = (x, *(o.container for o in session.choices.options(x)))
-    return OUTSIDE if any(map(session.is_outside, may_be)) else max(map(seen, x), default=0)
-
-
-def _variants(x: Any) -> list[Variant]:
-    """Those in a value that may be tuples."""
-    session = active.session()
-    if session is None or not session.has_variants:
-        return []
-    try:
-        return [v for v in tree.leaves(x, is_leaf=lambda v: type(v) is Variant) if has_tuples(v)]
-    except RecursionError as e:
-        raise refusal("beside a container that holds itself") from e
-
-
-def check_result(out: Any) -> None:
-    """Raises UnfollowedError where it could be seen which tuple a variant in a result is."""
-    found = _variants(out)
-    outside = any(v._tj_seen == OUTSIDE for v in found)
-    if len(found) > 1 or outside or (found and found[0] is not out and found[0]._tj_seen):
-        raise refusal("a tuple that may be in two places of the result")
-
-
-def check_change(value: Any) -> None:
-    """The same of what a run leaves somewhere of outside."""
-    if _variants(value):
-        raise refusal("a tuple that is put somewhere outside")
 
 
 def numbers_of(x: Variant) -> tuple[Any, ...]:
@@ -347,9 +335,9 @@ def numbers_of(x: Variant) -> tuple[Any, ...]:
     return (x._tj_index, *x._tj_numbers)
 
 
-def of_numbers(forms: tuple[Form, ...], numbers: Sequence[Any]) -> Any:
-    """The value of these real numbers."""
-    return option(Variant(forms, numbers[0], numbers[1:]), int(numbers[0]))
+def of_numbers(forms: tuple[Form, ...], numbers: Sequence[Any], once: Any = None) -> Any:
+    """The value of these real numbers; `once`: the tuples of this call (`lists.numbered`)."""
+    return option(Variant(forms, numbers[0], numbers[1:]), int(numbers[0]), once)
 
 
 def _rebuilt(aux: tuple[tuple[Form, ...], int], leaves: Iterable[Any]) -> Any:

@@ -14,12 +14,13 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import TracejitError, user_location
-from tracejit.errors.refusals import attempt
+from tracejit.errors.refusals import attempt, may_number
 from tracejit.frontend import active
 from tracejit.frontend.rewrite.hooks.branches import ifexp
 from tracejit.frontend.rewrite.hooks.predicates import raw_truth
 from tracejit.frontend.variants import node
 from tracejit.frontend.variants.node import Variant, option, refusal
+from tracejit.frontend.variants.which import is_numbered
 from tracejit.interpreters.stage import StageTrace
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
@@ -80,9 +81,19 @@ node.use.either = lambda test, a, b: ifexp(test, lambda: a, lambda: b, user_loca
 def is_one(x: Any, y: Any, is_: Callable[[Any, Any], Any]) -> Any:
     """Whether `x is y`, one of which is a variant."""
     x, y = (x, y) if type(x) is Variant else (y, x)
-    if type(y) is Variant or (type(y) is tuple and y and node.has_tuples(x)):
-        raise refusal("whether it is another one")
-    return each(x, lambda v: is_(v, y))
+    both = type(y) is Variant
+    known = _tells(x) and _tells(y) if both else type(y) is not tuple or not y or is_numbered(x)
+    if not known:
+        raise may_number(refusal("whether it is another one"))
+    return each(x, (lambda v: is_one(y, v, is_)) if both else lambda v: is_(v, y))
+
+
+def _tells(x: Variant) -> bool:
+    """Whether it is known which object it is: None, or a tuple that has a number."""
+    return is_numbered(x) and all(isinstance(f, node.Parts) or f == _NONE for f in x._tj_forms)
+
+
+_NONE = node.Constant(type(None), None)
 
 
 def _converted(x: Variant, fn: Function, what: str) -> Any:

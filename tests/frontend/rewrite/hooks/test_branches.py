@@ -127,13 +127,13 @@ def test_a_place_that_was_changed_before_and_is_taken_out_now() -> None:
 
 
 def test_a_list_of_many_that_may_be_one_is_pythons() -> None:
-    """Which of all tuples before it each is was asked 36,000 times, and compiled for minutes."""
+    """Which of all lists before it each is was asked 36,000 times, and compiled for minutes."""
 
     def f(u: Any) -> Any:
-        last, found = (0.0, 0), []
+        last, found = [0.0, 0], []
         for i in range(60):
             if u[i] > last[0]:
-                last = (u[i], i)
+                last = [u[i], i]
             found.append(last)
         return found
 

@@ -20,12 +20,14 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import UnfollowedError
-from tracejit.frontend.lists.tuples import Tuples
+from tracejit.errors.refusals import may_number
+from tracejit.frontend.lists.tuples import Tuples, which
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, get
 from tracejit.frontend.rewrite.blocks.containers import NONE, opened, spread
 from tracejit.frontend.rewrite.blocks.held import Held
 from tracejit.frontend.rewrite.blocks.identity import TRUE
-from tracejit.frontend.variants.node import check_result, sure
+from tracejit.frontend.variants.node import sure
+from tracejit.frontend.variants.which import check_result
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import is_unsure
@@ -68,9 +70,10 @@ class Choices:
         self._joined: dict[tuple[Any, int, int, int], tuple[Any, ...]] = {}  # what `_join` has made
 
     @contextlib.contextmanager
-    def block(self, is_loop: bool) -> Iterator[list[Any]]:
+    def block(self, is_loop: bool, cells: Iterable[Cell] = ()) -> Iterator[list[Any]]:
         """While a block is staged: what it chooses for itself is forgotten, and its containers with that. The list is
-        for its result, as `Tuples.block` has it."""
+        for its result, as `Tuples.block` has it; `cells`: where the block finds tuples."""
+        self.tuples.prepare(map(get, cells))
         before = dict(self.found), self._joined, dict(self.vague)
         self._joined = {}
         try:
@@ -87,8 +90,10 @@ class Choices:
         columns = [(*self._seen(held, kept), flag) for held, flag in options]
         for path, x in spread(made, kept):
             found: list[Option] = []
-            if type(x) is tuple:
-                self.tuples.chosen(x, [column[path] for column, _, _ in columns if path in column])
+            if type(x) is tuple and self.tuples.chosen(
+                x, [column[path] for column, _, _ in columns if path in column]
+            ):
+                continue
             for column, seen, flag in columns:
                 if path in column and column[path] is not x:
                     found += self._reached(column[path], path in seen, flag)
@@ -154,10 +159,10 @@ class Choices:
     def ask(self, x: Any, y: Any) -> Any:
         """`same`, where the user asks."""
         both = isinstance(x, tuple) and isinstance(y, tuple) and x is not y
-        if both and (id(x) in self.vague or id(y) in self.vague or self.tuples.may_be_one(x, y)):
-            reason = "one lies in a container that a loop has made anew, or in a list of traced length"
-            raise UnfollowedError(what="whether two tuples are one", reason=reason)
-        return self.same(x, y)
+        if both and (id(x) in self.vague or id(y) in self.vague):
+            raise which()
+        found = self.tuples.are_one(x, y) if both else None
+        return self.same(x, y) if found is None else found
 
     def same(self, x: Any, y: Any) -> Any:
         """Whether `x` and `y`, two objects, are one: False, or a raw truth value. Raises UnfollowedError."""
@@ -169,16 +174,17 @@ class Choices:
         for a in mine:
             for b in yours:
                 if a.container is b.container:
-                    self._ask()
-                    flag = known(self._both(a.flag, b.flag), "whether two objects are one")
+                    self._ask(type(x) is tuple)
+                    flag = known(self._both(a.flag, b.flag), "whether two objects are one", type(x) is tuple)
                     found = flag if found is False else self._either(found, flag)
         return found
 
-    def _ask(self) -> None:
+    def _ask(self, are_tuples: bool) -> None:
         self.asked += 1
         if self.asked > MOST_ASKED:
             reason = "there are too many that may be one"
-            raise UnfollowedError(what="whether two objects are one", reason=reason)
+            error = UnfollowedError(what="whether two objects are one", reason=reason)
+            raise may_number(error) if are_tuples else error
 
     def pairs(self, spots: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
         """The containers that may be one: the pairs of where they are (a name or nothing, then the way as `spread` has
@@ -260,7 +266,7 @@ class Choices:
                     leave_if(known(o.flag, what), what)
 
 
-def known(flag: Any, what: str) -> Any:
+def known(flag: Any, what: str, of_tuples: bool = False) -> Any:
     """The flag, if the current trace knows it. Raises UnfollowedError."""
     if isinstance(flag, Value):
         trace = flag.trace
@@ -268,7 +274,8 @@ def known(flag: Any, what: str) -> Any:
             flag = None
     if flag is None:
         reason = "it may be one that has another name too, as a condition chooses while the program runs"
-        raise UnfollowedError(what=what, reason=reason)
+        error = UnfollowedError(what=what, reason=reason)
+        raise may_number(error) if of_tuples else error
     return flag
 
 

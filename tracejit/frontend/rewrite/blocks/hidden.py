@@ -95,18 +95,20 @@ class Picked:
             self.choices.tuples.found(x, n)
         self._note(found, objects.keys())
 
-    def check(self) -> None:
-        """The step has not changed what it may have found, or chosen, in two names. Raises UnfollowedError."""
+    def check(self, values: Iterable[Any]) -> None:
+        """The step, which ends with `values`, has not changed what it may have found, or chosen, in two names. Raises
+        UnfollowedError."""
         self.choices.check(self.before)
+        self.choices.tuples.prepare(values)
 
     def _note(self, values: dict[str, Any], changed: Set[str]) -> None:
         spots = _spots(values)
         tuples = [
             x for spot, x in spots.items() if isinstance(x, tuple) and len(spot) > 1 and spot[0] in changed
         ]
-        self.choices.vague |= {id(x): x for x in tuples}
         for x in tuples:
-            self.choices.tuples.found(x, None)
+            if self.choices.tuples.found(x, None):
+                self.choices.vague[id(x)] = x
         for hidden, p in self.pairs.items():
             target = spots.get(p.other) if p.now else self.outer[p.other[0]]
             mine = spots.get(p.spot)

@@ -57,7 +57,7 @@ class Replaced:
         if e.form is None or e.form.tree.is_leaf():
             return
         leaves, treedef = parts(given, e.form.kept)
-        before = e.form.filled(boxes[name, n] for n in range(len(e.form.dynamic)))
+        before = e.form.filled(boxes[name, n] for n in range(len(e.form.dynamic)))[: e.form.count]
         if treedef != e.form.tree or any(a is not b for a, b in zip(leaves, before, strict=True)):
             raise _changed(name)
 

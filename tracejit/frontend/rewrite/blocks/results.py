@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit import ops, tree
+from tracejit import ops
 from tracejit.control.regions.staging import convert
 from tracejit.frontend.lists.marks import note_all
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
@@ -171,7 +171,7 @@ class Result:
             if name not in self.tails:
                 leaves = form.filled(boxes[name, n] for n in range(len(form.dynamic)))
                 leaves = [self._listed((name, n), x, count) for n, x in enumerate(leaves)]
-                put(self.cells[name], tree.unflatten(form.tree, leaves))
+                put(self.cells[name], form.laid(leaves))
                 for n, x in enumerate(leaves):
                     self._watch((name, n), x, count)
         for names in self.hidden:

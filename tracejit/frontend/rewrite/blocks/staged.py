@@ -107,7 +107,7 @@ class Stager:
         """The step, staged again until its types settle."""
         for _ in range(MAX_STAGINGS):
             self._hide()
-            with self.picked.choices.block(is_loop=True) as results:
+            with self.picked.choices.block(is_loop=True, cells=self.cells.values()) as results:
                 result, list_ = turned.tried(lambda: self._once(position))
                 results.append(result)
             if callable(list_):
@@ -167,7 +167,7 @@ class Stager:
                 with terms.peeled_if_asked(trace):
                     self.step(args[0])
                     extra = self.finish(args[0])
-                self.picked.check()
+                self.picked.check(get(self.cells[n]) for n in self.keep)
                 hidden = self.picked.cells.keys() | self.pythons.cells.keys()
                 own = {n: e.value for n, e in entries.items() if n not in hidden}
                 more = self.picked.leave(own, self.cells) | self.pythons.leave(own, self.cells)

@@ -89,11 +89,15 @@ class Leaf:
 
 class Form:
     """The structure of a value: its tree, and what in it is no array or number; `kept`: containers, by identity,
-    that are leaves of it."""
+    that are leaves of it. After the `count` leaves of the tree there may be numbers that say which tuples are in it
+    (`lists.numbered`)."""
 
     def __init__(self, value: Any, kept: frozenset[int] = NONE, asked: bool = True) -> None:
         self.kept = kept
         leaves, self.tree = parts(value, kept)
+        self.count = len(leaves)
+        session = active.session()
+        leaves += () if session is None else session.choices.tuples.numbers(value, kept)
         self.leaves = [Leaf(x, asked) for x in leaves]
         self.fixed = {n: x for n, x in enumerate(leaves) if self.leaves[n].raw is None}
         self.dynamic = [leaf for leaf in self.leaves if leaf.raw is not None]
@@ -122,12 +126,20 @@ class Form:
 
     def rebuilt(self, values: Iterable[Any]) -> Any:
         """The value with other arrays and numbers."""
-        return tree.unflatten(self.tree, self.filled(values))
+        return self.laid(self.filled(values))
+
+    def laid(self, leaves: list[Any]) -> Any:
+        """The value that has these leaves."""
+        made = tree.unflatten(self.tree, leaves[: self.count])
+        if len(leaves) > self.count:
+            active.session().choices.tuples.note_all(made, self.kept, leaves[self.count :])
+        return made
 
     def describe(self) -> str:
         """The value's type, for messages."""
         texts = [
-            _text_of(self.fixed[n]) if n in self.fixed else _type_of(x) for n, x in enumerate(self.leaves)
+            _text_of(self.fixed[n]) if n in self.fixed else _type_of(x)
+            for n, x in enumerate(self.leaves[: self.count])
         ]
         if self.tree.is_leaf() or not texts:
             return texts[0] if texts else "None"

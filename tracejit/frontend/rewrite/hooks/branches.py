@@ -27,7 +27,7 @@ from tracejit.frontend.rewrite.hooks.taken import native_or_taken
 from tracejit.frontend.text.choices import Choice, can_choose
 from tracejit.frontend.text.deferred import plain_exception
 from tracejit.frontend.variants.merged import VALUE, Branch, Chosen, Merged, in_code, variant_of
-from tracejit.frontend.variants.node import HERE
+from tracejit.frontend.variants.which import HERE
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
@@ -121,6 +121,7 @@ class _Choice:
         self.expected = [*changed]
         for _ in range(MAX_STAGINGS):
             then = other = None
+            capturing().choices.tuples.prepare(map(get, self.cells.values()))
             both, list_ = turned.tried(lambda: [self._stage(block) for block in self.blocks])
             if list_ is not None:
                 list_() if callable(list_) else self._turn(*list_)
