@@ -190,6 +190,7 @@ filtfilt = _part.function(_filters.filtfilt)
 hilbert = _part.function(_filters.hilbert)
 lfilter = _part.function(_filters.lfilter)
 lfilter_zi = _part.function(_filters.lfilter_zi)
+lfiltic = _part.function(_filters.lfiltic)
 periodogram = _part.function(_spectra.periodogram)
 savgol_filter = _part.function(_filters.savgol_filter)
 sosfilt = _part.function(_filters.sosfilt)
@@ -221,6 +222,7 @@ __all__ = [
     "hilbert",
     "lfilter",
     "lfilter_zi",
+    "lfiltic",
     "medfilt",
     "medfilt2d",
     "order_filter",

@@ -38,7 +38,6 @@ _JUMPING = {
     "freqz_sos",
     "sosfreqz",
     "to_mlab_linkage",
-    "lfiltic",
     "null_space",
 }
 

@@ -37,6 +37,11 @@ X, Y = RNG.normal(size=(2, 50))
         lambda x, y: signal.resample_poly(x, 3, 2),
         lambda x, y: signal.sosfilt(SOS, x, zi=signal.sosfilt_zi(SOS) * x[0]),
         lambda x, y: signal.lfilter_zi(y[:3], np.array([1.0, 0.2, 0.1])),
+        lambda x, y: signal.lfiltic(y[:3], np.array([1.0, 0.2, 0.1, 0.3]), x[:3], y[:1]),
+        lambda x, y: signal.lfiltic(y[:4], np.array([2.0, 0.2]), x[:1], y[:5]),
+        lambda x, y: signal.lfiltic([1], x[:4], y[:2]),
+        lambda x, y: signal.lfiltic(x[:2].astype(np.float32), np.float32([2, 1]), np.float32([3])),
+        lambda x, y: signal.lfiltic(x[:1], 2.5, y[:1]),
     ],
 )
 def test_values(f: Any) -> None:
@@ -55,6 +60,15 @@ SOS = signal.butter(3, 0.3, output="sos")
 def test_derivatives() -> None:
     check_grads(lambda x: signal.welch(x, nperseg=16)[1], (X,), order=2, rtol=1e-4, atol=1e-4)
     check_grads(lambda x, y: signal.coherence(x, y, nperseg=8)[1], (X, Y), order=1, rtol=1e-3, atol=1e-3)
+
+
+def test_the_state_of_a_filter_has_the_derivative_by_its_first_coefficient() -> None:
+    """SciPy divides by it only if it is not 1."""
+    for first in (1.0, 2.0):
+        a, b, y = np.array([first, -0.5, 0.2]), np.array([1.0, 0.3]), np.array([0.3, 0.2])
+        check_grads(lambda a, b, y: signal.lfiltic(b, a, y, y[:1]), (a, b, y), order=1)
+    with pytest.raises(ValueError, match="non-zero"):
+        tj.jit(signal.lfiltic, fallback=True)(b, np.array([0.0, 1.0, 2.0]), y)
 
 
 def test_refusals() -> None:

@@ -28,7 +28,7 @@ _NAMES: dict[str, str] = {
         abcd_normalize argrelextrema argrelmax argrelmin bessel bilinear_zpk butter cheby1 cheby2 chirp
         cont2discrete cspline1d deconvolve ellip envelope find_peaks firwin firwin2 firwin_2d freqs freqs_zpk
         freqz freqz_sos freqz_zpk gauss_spline gausspulse get_window hilbert2 iircomb iirfilter iirnotch iirpeak
-        istft kaiser_atten kaiser_beta lfiltic lombscargle lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp
+        istft kaiser_atten kaiser_beta lombscargle lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp
         lp2lp_zpk minimum_phase oaconvolve peak_prominences peak_widths qspline1d resample savgol_coeffs
         sosfreqz square sweep_poly vectorstrength wiener
     """,

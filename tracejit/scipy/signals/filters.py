@@ -11,7 +11,7 @@ from tracejit import dtypes, ops
 from tracejit import numpy as tnp
 from tracejit.control.structured.loops import scan
 from tracejit.errors import ArgumentError, SolverFailedError
-from tracejit.numpy.boxes.numbers import fail_if
+from tracejit.numpy.boxes.numbers import fail_if, leave_if
 from tracejit.numpy.operands import convert, dtype_of, raw, result_type
 from tracejit.ops._lazy import scipy_signal
 from tracejit.ops.building.dims import normalize_axis
@@ -48,6 +48,37 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     last, out = scan(step, wrap(to_raw(state)), rows)
     out = tnp.moveaxis(out, 0, axis)
     return out if zi is None else (out, tnp.moveaxis(last, 0, axis))
+
+
+def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+    """The state of the filter (b, a) after the outputs `y` and the inputs `x`, the last ones first, in SciPy's order of
+    sums. SciPy divides by a[0] where that is not 1, and so would lose its derivative at 1."""
+    given = [b, a, y] if x is None else [b, a, y, x]
+    dtype = result_type(*given)
+    dtype = dtype if dtypes.is_inexact(dtype) else dtypes.float64
+    taps, back = (tnp.atleast_1d(wrap(raw(v))) for v in (b, a))
+    if taps.ndim != 1 or back.ndim != 1 or not back.shape[0]:
+        raise ArgumentError(name="lfiltic", problem="b and a are vectors, and a has at least one element")
+    ahead, behind = taps.shape[0] - 1, back.shape[0] - 1
+    before, after = (_begun(v, n, dtype) for v, n in ((x, ahead), (y, behind)))
+    state = []
+    for m in range(max(ahead, behind)):
+        level = wrap(ops.shape.broadcast_to(dtype.type(0), ()))
+        if m < ahead:
+            level = (taps[m + 1 :] * before[: ahead - m]).sum().astype(dtype)
+        if m < behind:
+            level = (level - (back[m + 1 :] * after[: behind - m]).sum()).astype(dtype)
+        state.append(level)
+    leave_if(to_raw(back[0] == 0), "SciPy's error for a first coefficient that is zero")
+    return (tnp.stack(state) / back[0]).astype(dtype) if state else tnp.zeros(0, dtype)
+
+
+def _begun(v: Any, count: int, dtype: np.dtype) -> Any:
+    """The last values of a signal, before which there were zeros."""
+    v = wrap(raw(tnp.zeros(count, dtype) if v is None else v)).astype(dtype)
+    if v.ndim != 1:
+        raise ArgumentError(name="lfiltic", problem="the values before are vectors")
+    return tnp.concatenate([v, tnp.zeros(count - v.shape[0])]) if v.shape[0] < count else v
 
 
 def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
