@@ -89,7 +89,7 @@ class FlatFunction:
 
     def __call__(self, *raw: Any) -> list[Any]:
         args = tree.unflatten(self.in_tree, [box(x, w) for x, w in zip(raw, self.weak, strict=True)])
-        out = run_user(self.f, args, self.kwargs)
+        out = run_user(self.f, args, self.kwargs, self.has_aux)
         if self.has_aux:
             out, self.aux = self._split_aux(out)
         leaves, self.out_tree = tree.flatten(out)

@@ -126,9 +126,10 @@ def _sparse(cls: type, data: Any) -> type:
 sparse.class_for = _sparse
 
 
-def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:
-    """Call `f(*args, **kwargs)` with `np` meaning tracejit.numpy; names it reads are guarded inside a jit trace."""
-    return frontend.call(f, args, kwargs)
+def run_user(f: Any, args: Any, kwargs: Any = None, has_aux: bool = False) -> Any:
+    """Call `f(*args, **kwargs)` with `np` meaning tracejit.numpy; names it reads are guarded inside a jit trace. With
+    `has_aux`, the second part of its result is not differentiated."""
+    return frontend.call(f, args, kwargs, has_aux)
 
 
 def differentiates_eagerly() -> bool:

@@ -55,13 +55,14 @@ def prepare(f: Any) -> Prepared:
     return known
 
 
-def call(f: Any, args: Any = (), kwargs: Any = None) -> Any:
+def call(f: Any, args: Any = (), kwargs: Any = None, has_aux: bool = False) -> Any:
     """Runs `f` for a transformation that keeps nothing (eager grad, vmap, scan bodies): inside
-    the traced run that is under way, or in an eager one. Where nothing is traced it is called as it is."""
+    the traced run that is under way, or in an eager one. Where nothing is traced it is called as it is. `has_aux`: the
+    second part of its result is only handed out."""
     session = active.session()
     if not is_tracing() and (session is None or not session.guarded):
         return f(*args, **(kwargs or {}))
-    return (session or Session(EagerCapture())).run(f, args, kwargs)
+    return (session or Session(EagerCapture())).run(f, args, kwargs, has_aux)
 
 
 @contextlib.contextmanager

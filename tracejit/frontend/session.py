@@ -23,7 +23,7 @@ from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_module
 from tracejit.frontend.outside import iterators
-from tracejit.frontend.outside.lasting import Lasting, apart
+from tracejit.frontend.outside.lasting import Lasting
 from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.rewrite.blocks import turned
@@ -63,7 +63,7 @@ class Session(Run):
 
     # ---- running -------------------------------------------------------------------------------
 
-    def run(self, f: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def run(self, f: Any, args: Any = (), kwargs: Any = None, has_aux: bool = False) -> Any:
         """Runs the stand-in of `f`; when the session's outermost run ends, `ending.finish`. Nested transformations call
         it again inside."""
         name = getattr(f, "__name__", "the function")
@@ -96,7 +96,7 @@ class Session(Run):
             self.untouched.restore()
             if self.refusals:
                 raise self.refusals[0]
-            out = out if self.guarded else apart(self.original(out))
+            out = out if self.guarded else lasting.result(out, has_aux)
             ending.finish(self, lasting)
             if self.kept:
                 self._check_cached(out)

@@ -291,3 +291,27 @@ def test_jitted_functions_that_only_python_can_run_are_run_in_derivatives() -> N
         assert tj.grad(lambda x: f(x))(X).tolist() == [2.5, 2.5, 2.5]
     with pytest.raises(tj.TracejitError):
         tj.grad(lambda x: f(x))(X)
+
+
+def test_auxiliary_results_are_what_python_hands_out() -> None:
+    class Keeps:
+        def __init__(self) -> None:
+            self.history: list[Any] = []
+
+        def __call__(self, x: Any) -> Any:
+            h = np.tanh(x)
+            self.history.append(h.sum())
+            self.h = h
+            node = Node(h, self.history)
+            return h.sum(), (self.history, h, h[1:], node, {"b": 1, "a": x}, f"{h.sum():.3f}", self)
+
+    plain, ours = Keeps(), Keeps()
+    for n in (1.0, 2.0):
+        x = X * n
+        want = plain(x)
+        (value, aux), _ = tj.value_and_grad(ours, has_aux=True)(x)
+        assert value == want[0]
+        assert seen([aux, x], {}) == seen([want[1], x], {})
+        assert aux[0] is ours.history and aux[1] is ours.h is aux[3].value and aux[-1] is ours
+    tangent = tj.jvp(lambda x: (x * x, [x, x]), (X,), (X,), has_aux=True)
+    assert tangent[1].tolist() == (2 * X * X).tolist() and tangent[2][0] is tangent[2][1] is X

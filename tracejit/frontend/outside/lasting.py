@@ -14,6 +14,7 @@ from typing import Any
 from tracejit import tree
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, objects
+from tracejit.frontend.text.deferred import Text
 from tracejit.numpy.boxes import lasting
 from tracejit.numpy.operands import is_subclassed
 from tracejit.tracing import Box
@@ -45,12 +46,21 @@ class Lasting:
         for assigned in [*self.session.assigned.values()]:
             self.attributes(assigned)
 
+    def result(self, out: Any, has_aux: bool) -> Any:
+        """What the function gives, in containers of its own: it is traced still, when the containers that the function
+        has kept of it hold values. The second part, with `has_aux`, is what Python would hand out."""
+        if has_aux and type(out) is tuple and len(out) == 2:
+            return _apart(self.session.original(out[0])), self.of(out[1])
+        return _apart(self.session.original(out))
+
     def of(self, x: Any) -> Any:
         """`x` without traced values and stand-ins: an array, the user's object, or the container or object itself, of
         which the parts have become so; tuples are made anew where they have such parts. The trace of a program
         knows no values: there only stand-ins become the user's objects."""
         if type(x) is Box:
             return x if self.session.guarded else self.arrays.of(x)
+        if type(x) is Text and not self.session.guarded:
+            return self._text(x)
         own = self.session.original_of(x)
         if own is not x or self.session.guarded:
             return own
@@ -63,6 +73,10 @@ class Lasting:
             else:
                 self.met[id(x)] = x, self._object(x)
         return self.met[id(x)][1]
+
+    def _text(self, x: Text) -> Any:
+        values = [self.of(v) for v in x.values]
+        return x if any(type(v) is Box for v in values) else x.recipe(iter(values))
 
     def _tuple(self, x: Any) -> Any:
         if containers.PLAIN.issuperset(map(type, x)):
@@ -109,7 +123,5 @@ class Lasting:
         return self.session.original(x)
 
 
-def apart(out: Any) -> Any:
-    """A result in containers of its own: what a transformation differentiates is traced still, when the containers
-    that the function has kept of it hold values."""
+def _apart(out: Any) -> Any:
     return out if type(out) is Box else tree.map(lambda x: x, out)
