@@ -1,4 +1,5 @@
-"""Solvers of SciPy's: the plain function handed to SciPy, and the same call inside a compiled function."""
+"""Solvers of SciPy's: the plain function handed to SciPy, and the same call inside a compiled function. JAX solves the
+same problems by packages of its own (`in_jax.solvers`)."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ import numpy as np
 import scipy.integrate
 import scipy.optimize
 
+from benchmarks.in_jax import prepared, solvers
 from benchmarks.registry import workload
 
 ONE = {"middle": {}}
 #: These call SciPy, which only it and tracejit run.
 AVOID = {
-    "jax": "has solvers of its own in other packages",
     "numba": "does not take SciPy's solvers",
     "torch": "has no such solvers",
     "torch eager": "has no such solvers",
@@ -25,14 +26,16 @@ brentq: Any = scipy.optimize.brentq  # its types say that it may give a pair
 POINTS = np.linspace(0, 3, 40)
 
 
-def solver(name: str, make: Any, rtol: float = 1e-6) -> Any:
+def solver(name: str, make: Any, rtol: float = 1e-6, jax: Any = None, modes: Any = ("forward",)) -> Any:
     return workload(
         name,
         "solvers",
         make=make,
+        modes=modes,
         sizes=ONE,
         dtypes=("f8",),
-        avoid=AVOID,
+        by_hand={} if jax is None else {"jax": prepared(jax, (0,))},
+        avoid=AVOID | ({"jax": "has no such solver"} if jax is None else {}),
         rtol={"f8": rtol},
     )
 
@@ -41,7 +44,7 @@ def number(low: float, high: float) -> Any:
     return lambda rng, dtype: (rng.uniform(low, high),)
 
 
-@solver("solve_ivp RK45, 4 states", number(0.5, 1.5))
+@solver("solve_ivp RK45, 4 states", number(0.5, 1.5), rtol=1e-4, jax=solvers.oscillators)
 def _ivp(lib: Any, k: Any) -> Any:
     def slopes(t: Any, y: Any) -> Any:
         return [y[2], y[3], -k * y[0] + 0.3 * (y[1] - y[0]) ** 3, -2 * y[1] - 0.3 * (y[1] - y[0]) ** 3]
@@ -50,7 +53,7 @@ def _ivp(lib: Any, k: Any) -> Any:
     return scipy.integrate.solve_ivp(slopes, (0, 10), [1.0, 0.0, 0.0, 0.5], **options).y
 
 
-@solver("solve_ivp Radau, 2 states", number(20.0, 40.0), rtol=1e-3)
+@solver("solve_ivp Radau, 2 states", number(20.0, 40.0), rtol=1e-2, jax=solvers.stiff)
 def _stiff(lib: Any, m: Any) -> Any:
     def slopes(t: Any, y: Any) -> Any:
         return [y[1], m * (1 - y[0] ** 2) * y[1] - y[0]]
@@ -58,12 +61,36 @@ def _stiff(lib: Any, m: Any) -> Any:
     return scipy.integrate.solve_ivp(slopes, (0, 10), [2.0, 0.0], method="Radau", t_eval=TIMES, rtol=1e-6).y
 
 
-@solver("brentq, 1000 roots", lambda rng, dtype: (rng.uniform(0.5, 3.0, 1000),))
+@solver(
+    "solve_ivp RK45, 10,000 steps",
+    number(60.0, 61.0),
+    rtol=1e-5,
+    jax=solvers.long_oscillation,
+    modes=("forward", "grad"),
+)
+def _long(lib: Any, k: Any) -> Any:
+    def slopes(t: Any, y: Any) -> Any:
+        return [y[1], -(k**2) * y[0]]
+
+    return scipy.integrate.solve_ivp(slopes, (0, 10), [1.0, 0.0], rtol=1e-10, atol=1e-10).y[0, -1]
+
+
+@solver("brentq, one root", number(0.5, 3.0), jax=solvers.root)
+def _root(lib: Any, c: Any) -> Any:
+    return brentq(lambda x: x**3 - c * x - 1, 0.5, 5.0)
+
+
+@solver("brentq, 1000 roots", lambda rng, dtype: (rng.uniform(0.5, 3.0, 1000),), jax=solvers.roots)
 def _roots(lib: Any, c: Any) -> Any:
     out = np.zeros(1000)
     for i in range(1000):
         out[i] = brentq(lambda x, a=c[i]: x**3 - a * x - 1, 0.5, 5.0)
     return out
+
+
+@solver("quad, one integral", number(0.5, 3.0))
+def _integral(lib: Any, c: Any) -> Any:
+    return scipy.integrate.quad(lambda x: np.exp(-c * x * x) * np.cos(x), 0.0, 5.0)[0]
 
 
 @solver("quad, 100 integrals", lambda rng, dtype: (rng.uniform(0.5, 3.0, 100),))
@@ -74,7 +101,12 @@ def _integrals(lib: Any, c: Any) -> Any:
     return out
 
 
-@solver("least_squares, 3 unknowns", lambda rng, dtype: (0.02 * rng.standard_normal(40),), rtol=1e-4)
+@solver(
+    "least_squares, 3 unknowns",
+    lambda rng, dtype: (0.02 * rng.standard_normal(40),),
+    rtol=1e-4,
+    jax=solvers.fit,
+)
 def _fit(lib: Any, noise: Any) -> Any:
     seen = 2 * np.exp(-0.7 * POINTS) + 0.5 + noise
 
@@ -84,7 +116,9 @@ def _fit(lib: Any, noise: Any) -> Any:
     return scipy.optimize.least_squares(gaps, [1.0, 1.0, 0.0]).x
 
 
-@solver("minimize BFGS, 20 unknowns", lambda rng, dtype: (rng.uniform(-1, 1, 20),), rtol=1e-3)
+@solver(
+    "minimize BFGS, 20 unknowns", lambda rng, dtype: (rng.uniform(-1, 1, 20),), rtol=1e-3, jax=solvers.minimum
+)
 def _minimum(lib: Any, x: Any) -> Any:
     def rosenbrock(x: Any) -> Any:
         return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
