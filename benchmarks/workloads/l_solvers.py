@@ -26,7 +26,9 @@ brentq: Any = scipy.optimize.brentq  # its types say that it may give a pair
 POINTS = np.linspace(0, 3, 40)
 
 
-def solver(name: str, make: Any, rtol: float = 1e-6, jax: Any = None, modes: Any = ("forward",)) -> Any:
+def solver(
+    name: str, make: Any, rtol: float = 1e-6, jax: Any = None, modes: Any = ("forward",), lanes: bool = False
+) -> Any:
     return workload(
         name,
         "solvers",
@@ -35,7 +37,9 @@ def solver(name: str, make: Any, rtol: float = 1e-6, jax: Any = None, modes: Any
         sizes=ONE,
         dtypes=("f8",),
         by_hand={} if jax is None else {"jax": prepared(jax, (0,))},
-        avoid=AVOID | ({"jax": "has no such solver"} if jax is None else {}),
+        avoid=AVOID
+        | ({"jax": "has no such solver"} if jax is None else {})
+        | ({"numpy": "has no lanes"} if lanes else {}),
         rtol={"f8": rtol},
     )
 
@@ -63,7 +67,7 @@ def _stiff(lib: Any, m: Any) -> Any:
 
 @solver(
     "solve_ivp RK45, 10,000 steps",
-    number(60.0, 61.0),
+    number(36.0, 37.0),
     rtol=1e-5,
     jax=solvers.long_oscillation,
     modes=("forward", "grad"),
@@ -86,6 +90,13 @@ def _roots(lib: Any, c: Any) -> Any:
     for i in range(1000):
         out[i] = brentq(lambda x, a=c[i]: x**3 - a * x - 1, 0.5, 5.0)
     return out
+
+
+@solver(
+    "brentq, 1000 lanes", lambda rng, dtype: (rng.uniform(0.5, 3.0, 1000),), jax=solvers.roots, lanes=True
+)
+def _lanes(lib: Any, c: Any) -> Any:
+    return lib.vmap(lambda a: scipy.optimize.bisect(lambda x: x**3 - a * x - 1, 0.5, 5.0))(c)
 
 
 @solver("quad, one integral", number(0.5, 3.0))

@@ -17,7 +17,8 @@ from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutp
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.lazily import LazyModule
-from tracejit.tracing import Box, box, wrap
+from tracejit.numpy.boxes.memory import c_strides, layout_of, strides_of
+from tracejit.tracing import Box, Storage, box, wrap
 
 #: Imports Numba, when Numba has asked.
 _numba_types: Any = LazyModule("tracejit.api.foreign.numba_types")
@@ -69,7 +70,8 @@ def normalize_argnums(
 
 class FlatFunction:
     """A user's function as `raw leaves -> raw leaves`: unflattens into fresh boxes (the function's own
-    copies), calls, flattens. After a call `out_tree` and `aux` hold the structure and auxiliary result."""
+    copies), calls, flattens. After a call `out_tree` and `aux` hold the structure and auxiliary result. `given`: the
+    arrays, or boxes, that the leaves are the values of; they say how these lie in memory."""
 
     def __init__(
         self,
@@ -78,18 +80,26 @@ class FlatFunction:
         kwargs: dict[str, Any],
         weak: Sequence[bool],
         has_aux: bool = False,
+        given: Sequence[Any] = (),
     ) -> None:
         self.f = f
         self.in_tree = in_tree
         self.kwargs = kwargs
         self.weak = weak
         self.has_aux = has_aux
+        self.given = given
         self.out_tree: Any = None
         self.aux: Any = None
 
     def __call__(self, *raw: Any) -> list[Any]:
-        args = tree.unflatten(self.in_tree, [box(x, w) for x, w in zip(raw, self.weak, strict=True)])
-        out = run_user(self.f, args, self.kwargs, self.has_aux)
+        boxes = [box(x, w) for x, w in zip(raw, self.weak, strict=True)]
+        for x, own in zip(self.given, boxes, strict=len(self.given) > 0):
+            own.storage.layout = _layout(x)
+        out = run_user(self.f, tree.unflatten(self.in_tree, boxes), self.kwargs, self.has_aux)
+        for x, own in zip(self.given, boxes, strict=len(self.given) > 0):
+            if type(x) is Box:  # a program depends on it, if the function does
+                x.storage.order_read = x.storage.order_read or own.storage.order_read
+                x.storage.layout_read = x.storage.layout_read or own.storage.layout_read
         if self.has_aux:
             out, self.aux = self._split_aux(out)
         leaves, self.out_tree = tree.flatten(out)
@@ -101,6 +111,16 @@ class FlatFunction:
                 f"has_aux=True: {name_of(self.f)} must return a pair (result, aux), not {type(out).__name__}"
             )
         return out
+
+
+def _layout(x: Any) -> tuple[int, ...] | None:
+    """The strides in elements of an array or box that is not in C order: `x.ravel(order="K")` asks for them."""
+    if type(x) is not Box:
+        return layout_of(x)
+    if type(x.storage) is not Storage or not x.chain:
+        return x.storage.layout
+    strides = strides_of(aval_of(x.storage.value).shape, x.storage.layout, x.chain)
+    return None if strides == c_strides(x.aval.shape) else strides
 
 
 def is_scalar(x: Any) -> bool:

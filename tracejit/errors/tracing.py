@@ -8,8 +8,9 @@ from tracejit.errors.base import TracejitError
 class LeakedTracerError(TracejitError, RuntimeError):
     """A traced value was used after its transformation had ended.
 
-    It was usually stored in a global, an attribute or a list while a function was run by `vmap` or by a function of
-    `lax`. What a differentiated function stores becomes a value when the derivative is taken.
+    It was usually stored in a global, an attribute or a list while a function was run by `vmap`, `checkpoint` or a
+    function of `lax`. What else a differentiated function stores in objects, lists and globals becomes a value when the
+    outermost derivative is taken.
     """
 
     code = "TJ005"

@@ -61,8 +61,8 @@ class Run(Memory):
         self.assigned: dict[int, Any] = {}
         #: How what an eager run has written into counterparts is written into the user's objects, and both.
         self.adopted: list[tuple[Any, Any, Any]] = []
-        #: The globals, by the dict's identity and their names, that an eager run has assigned.
-        self.stored: dict[tuple[int, str], dict[str, Any]] = {}
+        #: The dicts of globals, and the classes, of which an eager run has assigned names: by identity and name.
+        self.stored: dict[tuple[int, str], Any] = {}
         self.codes: list[tuple[types.CodeType, Any]] = []
         self.sized: dict[int, types.CodeType] = {}  # by identity: Numba's functions
         self.call_site: str | None = None

@@ -21,6 +21,7 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.elsewhere import TYPES
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.layouts import order_of
 from tracejit.numpy.operands import kind_of
 from tracejit.tracing import STATE, Box, CapturedArray, box, current_trace
 
@@ -49,6 +50,8 @@ def by_recipe(ufunc: Traced, args: tuple[Any, ...], operator: bool) -> Any:
     for a in args:
         kind = type(a)
         if kind is Box:
+            if (a.chain or a.storage.layout is not None) and order_of(a) is not None:
+                return None  # its result lies so, too
             key.append(a.weak)
             a = a.storage.value if not a.chain else a.read()
             kind = type(a)

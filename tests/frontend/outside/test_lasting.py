@@ -315,3 +315,23 @@ def test_auxiliary_results_are_what_python_hands_out() -> None:
         assert aux[0] is ours.history and aux[1] is ours.h is aux[3].value and aux[-1] is ours
     tangent = tj.jvp(lambda x: (x * x, [x, x]), (X,), (X,), has_aux=True)
     assert tangent[1].tolist() == (2 * X * X).tolist() and tangent[2][0] is tangent[2][1] is X
+
+
+def test_parts_of_complex_arrays_arrays_without_axes_and_classes() -> None:
+    class Holder:
+        last: Any = None
+
+    o = types.SimpleNamespace()
+
+    def f(x: Any) -> Any:
+        o.given = x
+        o.z = np.ones(3) * (x + 0j)
+        o.re, o.im = o.z.real, o.z.imag
+        Holder.last = x * 2
+        return x * x
+
+    x = np.array(2.0)
+    assert tj.grad(f)(x) == 4.0
+    assert o.given is x and Holder.last == 4.0 and type(Holder.last) is np.float64
+    o.re[0], o.im[1] = 9.0, 5.0
+    assert o.z.tolist() == [9, 2 + 5j, 2]

@@ -95,7 +95,7 @@ def jvp(
     ps, structure, weak = flatten_args(tuple(primals))
     given = tree.flatten_up_to(structure, tuple(tangents), "the tangents")
     ts = [_tangent(f, n, p, t) for n, (p, t) in enumerate(zip(ps, given, strict=True))]
-    flat = FlatFunction(f, structure, {}, weak, has_aux)
+    flat = FlatFunction(f, structure, {}, weak, has_aux, tree.leaves(tuple(primals)))
     trace = JVPTrace(current_trace())
     with new_trace(trace):
         outs = flat(*[trace.tracer(p, t) for p, t in zip(ps, ts, strict=True)])
@@ -185,7 +185,7 @@ def linearize_user(
 ) -> tuple[FlatFunction, LinearizeTrace, list[Any], Tape, Inputs]:
     leaves, structure, weak = flatten_args(args)
     ins = Inputs(leaves, structure)
-    flat = FlatFunction(f, structure, kwargs or {}, weak, has_aux)
+    flat = FlatFunction(f, structure, kwargs or {}, weak, has_aux, tree.leaves(args))
     trace = linearization(current_trace())
     tracers = [
         trace.arg(x, aval_of(x).tangent()) if nz else x for x, nz in zip(leaves, ins.nonzero, strict=True)

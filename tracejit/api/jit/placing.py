@@ -10,16 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.numpy.boxes.memory import order_of_strides
+from tracejit.numpy.boxes.memory import layout_of, order_of_strides
 from tracejit.records import record
 from tracejit.tracing import Box, Storage
-
-
-def strides_of(x: Any) -> tuple[int, ...] | None:
-    """The strides in elements, if `x` is an array that is not in C order."""
-    if type(x) is not np.ndarray or x.flags.c_contiguous or any(s % x.itemsize for s in x.strides):
-        return None
-    return tuple([s // x.itemsize for s in x.strides])
 
 
 @record(frozen=True)
@@ -41,7 +34,7 @@ class Needed:
         """Whether an array is so. Boxes of other traces always are: nothing shows where they lie."""
         if type(x) is Box:
             return True
-        strides = strides_of(x)
+        strides = layout_of(x)
         if strides == self.strides or self.exact:
             return strides == self.strides
         return order_of_strides(strides, np.shape(x)) == order_of_strides(self.strides, np.shape(x))

@@ -18,7 +18,7 @@ from tracejit.api.jit import arguments, handed
 from tracejit.api.jit.apart import Apart, distinct
 from tracejit.api.jit.listed import listed
 from tracejit.api.jit.parts import Shared
-from tracejit.api.jit.placing import needed, placed, places_of, strides_of
+from tracejit.api.jit.placing import needed, placed, places_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.sizes import InputsNeeded, TraceAgain, ask_for_more, decided_by_sizes
@@ -40,6 +40,7 @@ from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Eqn, can_be_done_over, sub_jaxprs
 from tracejit.ir.values import Value
 from tracejit.lazily import LazyModule
+from tracejit.numpy.boxes.memory import layout_of
 from tracejit.numpy.boxes.rows import StaleView
 from tracejit.numpy.boxes.sharing.references import row_of
 from tracejit.numpy.operands import SINGLETONS
@@ -205,7 +206,7 @@ def _boxes(call: Call, args: list[Any]) -> list[Any]:
     for n, (v, w, s) in enumerate(zip(args, call.weak, call.scalar, strict=True)):
         boxes.append(box(v, w, origin=n))
         boxes[n].scalar = s
-        boxes[n].storage.layout = strides_of(call.leaves[n])
+        boxes[n].storage.layout = layout_of(call.leaves[n])
     return boxes
 
 

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.api.jit.placing import strides_of
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import Check
@@ -26,6 +25,7 @@ from tracejit.interpreters.jit import NEAR
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.memory import layout_of
 from tracejit.tracing import Box, Storage, to_raw
 
 Place = tuple[Any, ...]
@@ -228,7 +228,7 @@ class JitCapture:
         there = is_elsewhere(raw)
         held = self.trace.lift(raw) if there or isinstance(raw, (np.ndarray, Value)) else raw
         b = Box(Storage(held, self.trace, path), (), aval_of(held))
-        b.storage.layout = None if there else strides_of(raw)
+        b.storage.layout = None if there else layout_of(raw)
         self.held.append((raw, b))
         if isinstance(raw, np.ndarray) and raw.dtype.kind == "i":
             self.integers.append((held, path.place()))

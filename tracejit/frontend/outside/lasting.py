@@ -36,9 +36,10 @@ class Lasting:
 
     def settle(self) -> None:
         """Let all that the run has written into hold the user's."""
-        for (_, name), names in self.session.stored.items():
-            if name in names:
-                names[name] = self.of(names[name])
+        for (_, name), owner in self.session.stored.items():
+            names = owner if isinstance(owner, dict) else vars(owner)
+            if name in names and (own := self.of(names[name])) is not names[name]:
+                names.__setitem__(name, own) if isinstance(owner, dict) else setattr(owner, name, own)
         for back, value, ours in self.session.adopted:
             back(value, ours, self.of)
         for held in containers.written_eagerly(self.session):

@@ -164,6 +164,8 @@ class _TracedMeta(type):
             type.__setattr__(cls, name, value)
         elif session is None or not session.guarded:
             setattr(real, name, value)
+            if session is not None:
+                session.stored[id(real), name] = real
         elif special:  # which Python itself reads
             raise CapturedWriteError(what=f"class attribute `{real.__name__}.{name}`")
         else:

@@ -10,7 +10,7 @@ from tracejit.errors import ConcreteValueError, LeakedTracerError
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.placed import Bits, Placed, ReadOnly
-from tracejit.numpy.boxes.views import Region, Reshaped
+from tracejit.numpy.boxes.views import ImagPart, RealPart, Region, Reshaped
 from tracejit.tracing import Box, Frozen, Storage, View
 
 
@@ -40,16 +40,20 @@ class Lasting:
         base = self._base(x.storage)
         if is_elsewhere(base):
             return _copy(primal(x.read())) if x.chain else base
-        if not x.aval.shape and not x.chain and x.scalar:
+        if not x.aval.shape and not x.chain and x.scalar and base is not self._given(x.storage):
             return base.item() if x.weak is True else base[()]
         found = view_of(base, x.chain)
         return _copy(primal(x.read())) if found is None else found
 
+    def _given(self, storage: Storage) -> Any:
+        """The caller's array that an argument still is; None if it is none."""
+        value = primal(storage.value) if id(storage) in self.given else None
+        return value if type(value) is np.ndarray else None
+
     def _base(self, storage: Storage) -> Any:
         if id(storage) not in self.bases:
-            value = primal(storage.value)
-            mine = id(storage) in self.given and type(value) is np.ndarray
-            self.bases[id(storage)] = storage, value if mine else _copy(value)
+            given = self._given(storage)
+            self.bases[id(storage)] = storage, _copy(primal(storage.value)) if given is None else given
         return self.bases[id(storage)][1]
 
 
@@ -80,6 +84,8 @@ def view_of(array: np.ndarray, chain: tuple[View, ...]) -> np.ndarray | None:
             array = view.places(array)
         elif isinstance(view, Bits):
             array = array.view(view.dtype)
+        elif isinstance(view, (RealPart, ImagPart)):
+            array = np.real(array) if isinstance(view, RealPart) else np.imag(array)
         elif not isinstance(view, Frozen):
             return None
     return array

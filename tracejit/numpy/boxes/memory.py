@@ -90,6 +90,13 @@ def strides_of(
     return None if shadow is None else tuple(s // 8 for s in shadow.strides)
 
 
+def layout_of(x: Any) -> tuple[int, ...] | None:
+    """The strides in elements, if `x` is an array that is not in C order."""
+    if type(x) is not np.ndarray or x.flags.c_contiguous or any(s % x.itemsize for s in x.strides):
+        return None
+    return tuple([s // x.itemsize for s in x.strides])
+
+
 def c_strides(shape: Shape) -> tuple[int, ...]:
     """The steps of an array in C order, in elements."""
     return tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))  # type: ignore[arg-type]
