@@ -93,7 +93,7 @@ def _roots(lib: Any, c: Any) -> Any:
 
 
 @solver(
-    "brentq, 1000 lanes", lambda rng, dtype: (rng.uniform(0.5, 3.0, 1000),), jax=solvers.roots, lanes=True
+    "bisect, 1000 lanes", lambda rng, dtype: (rng.uniform(0.5, 3.0, 1000),), jax=solvers.roots, lanes=True
 )
 def _lanes(lib: Any, c: Any) -> Any:
     return lib.vmap(lambda a: scipy.optimize.bisect(lambda x: x**3 - a * x - 1, 0.5, 5.0))(c)
