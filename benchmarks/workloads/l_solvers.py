@@ -10,6 +10,7 @@ import scipy.integrate
 import scipy.optimize
 
 from benchmarks.in_jax import prepared, solvers
+from benchmarks.in_jax.solvers import POINTS, TIMES
 from benchmarks.registry import workload
 
 ONE = {"middle": {}}
@@ -21,9 +22,7 @@ AVOID = {
     "autograd": "only differentiates here",
     "drjit": "has no such solvers",
 }
-TIMES = np.linspace(0, 10, 50)
 brentq: Any = scipy.optimize.brentq  # its types say that it may give a pair
-POINTS = np.linspace(0, 3, 40)
 
 
 def solver(

@@ -93,10 +93,11 @@ class FlatFunction:
 
     def __call__(self, *raw: Any) -> list[Any]:
         boxes = [box(x, w) for x, w in zip(raw, self.weak, strict=True)]
-        for x, own in zip(self.given, boxes, strict=len(self.given) > 0):
+        known = [*zip(self.given, boxes, strict=True)] if self.given else []
+        for x, own in known:
             own.storage.layout = _layout(x)
         out = run_user(self.f, tree.unflatten(self.in_tree, boxes), self.kwargs, self.has_aux)
-        for x, own in zip(self.given, boxes, strict=len(self.given) > 0):
+        for x, own in known:
             if type(x) is Box:  # a program depends on it, if the function does
                 x.storage.order_read = x.storage.order_read or own.storage.order_read
                 x.storage.layout_read = x.storage.layout_read or own.storage.layout_read

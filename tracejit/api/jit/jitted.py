@@ -116,8 +116,8 @@ class Jitted(Attributed):
         call, program, consts = prepared
         if program.leaves_to_python() and self.python.allowed and not is_tracing():
             return self.python.plain(args, kwargs)
-        asks = program.written or program.distinct or program.changes
-        if asks and program.is_pythons([*consts, *call.leaves], self.python.allowed):
+        asks = (program.written or program.distinct) and [*consts, *call.leaves]
+        if self.python.runs_in_derivatives() or (asks and program.is_pythons(asks, self.python.allowed)):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.python.plain(args, kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(raw_const, consts))):
             return program.bind(consts, call, self.options.inline)

@@ -17,7 +17,6 @@ from tracejit.api.jit.apart import Apart
 from tracejit.api.jit.placing import Needed
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.stored import Store
-from tracejit.api.running import differentiates_eagerly
 from tracejit.config import config
 from tracejit.control.callbacks import journal
 from tracejit.errors import (
@@ -317,10 +316,10 @@ class Program:
 
     def is_pythons(self, inputs: list[Any], allowed: bool) -> bool:
         """Whether only Python does what is to be seen of writes into these inputs: into memory of several of them,
-        or (if it is `allowed`) into read-only arrays, which raises; or into objects in a derivative outside of jit."""
+        or (if it is `allowed`) into read-only arrays, which raises NumPy's exception, that may be caught."""
         if self.overlaps(inputs) or any(_may_be_one(inputs[n], inputs[m]) for n, m in self.distinct):
             return True
-        return allowed and (self.read_only(inputs) is not None or (self.changes and differentiates_eagerly()))
+        return allowed and self.read_only(inputs) is not None
 
     def overlaps(self, inputs: list[Any]) -> bool:
         """Whether an array or box that is written shares memory with another input."""
@@ -334,18 +333,18 @@ class Program:
         Raises CapturedWriteError: it changes something of outside that is no array."""
         if self.changes:
             raise CapturedWriteError(what=self.store.changes[0].what)  # type: ignore[union-attr]
-        leaves, boxes = call.raw, call.leaves
-        inputs = [*(to_raw(c) for c in consts), *leaves]
+        holders = [*consts, *call.leaves]
+        inputs = [*(to_raw(c) for c in consts), *call.raw]
         outs = control.call.op.call(self.jaxpr, inputs, name=self.jaxpr.name, inline=inline)
         for k, n in enumerate(self.written):
-            write_back([*consts, *boxes][n], outs[self.num_outs + k])
+            write_back(holders[n], outs[self.num_outs + k])
         outer = frontend.current_session()
         if outer is not None and outer.guarded:
             outer.cached_calls += self.cached
         else:
             self.call_cached()
         results = [plain(o, n in self.python) for n, o in enumerate(outs[: self.num_outs])]
-        return self._assemble(results, boxes, consts, call)
+        return self._assemble(results, call.leaves, consts, call)
 
 
 def raw_const(c: Any) -> Any:
