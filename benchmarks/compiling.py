@@ -73,7 +73,7 @@ class CompileCase:
                 row.missing[peer.name] = str(e)
                 continue
             reference = values if reference is None else reference
-            problem = difference(values, reference, self.case)
+            problem = difference(values, reference, self.case, peer.name)
             if problem:
                 row.missing[peer.name] = f"differs: {problem}"
                 continue

@@ -21,7 +21,8 @@ class Workload:
     **size)` gives the arguments as NumPy arrays, of which those in `static` stay Python values.
     `by_hand` has what a peer needs that can't run `fn`, or an author's best form for it: a function
     `(mode, *args) -> function of the arguments`, already differentiated; `avoid` names peers that
-    are left out, with the reason. `rtol` is how closely the results must agree, per dtype.
+    are left out, with the reason. `rtol` is how closely the results must agree, per dtype, and `near`
+    how closely those of a peer must that takes other steps to a solution.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Workload:
     by_hand: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     avoid: Mapping[str, str] = field(default_factory=dict)
     rtol: Mapping[str, float] = field(default_factory=lambda: {"f8": 1e-8, "f4": 2e-3})
+    near: Mapping[str, float] = field(default_factory=dict)
 
     def cases(self, sizes: set[str], dtypes: set[str]) -> list[Case]:
         """The rows asked for."""

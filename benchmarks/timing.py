@@ -79,7 +79,7 @@ def measure(case: Case, peers: list[Peer], rounds: int, budget: float) -> Row:
             continue
         values = peer.to_numpy(result)
         reference = values if reference is None else reference
-        problem = difference(values, reference, case)
+        problem = difference(values, reference, case, peer.name)
         if problem:
             row.missing[peer.name] = f"differs: {problem}"
         else:
@@ -88,9 +88,9 @@ def measure(case: Case, peers: list[Peer], rounds: int, budget: float) -> Row:
     return row
 
 
-def difference(got: list[np.ndarray], want: list[np.ndarray], case: Case) -> str:
-    """What is wrong with a result, or ''."""
-    rtol = case.workload.rtol[case.dtype]
+def difference(got: list[np.ndarray], want: list[np.ndarray], case: Case, peer: str = "") -> str:
+    """What is wrong with the result of a peer, or ''."""
+    rtol = case.workload.near.get(peer, case.workload.rtol[case.dtype])
     if len(got) != len(want):
         return f"{len(got)} results, not {len(want)}"
     for g, w in zip(got, want, strict=True):
