@@ -11,13 +11,14 @@ import contextlib
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.errors import ConcreteValueError, LeakedTracerError, NotAnArrayError
+from tracejit.errors import LeakedTracerError, NotAnArrayError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.elsewhere import taken
 from tracejit.ir.primitive import Op
@@ -33,6 +34,8 @@ class Trace:
     _made: dict[Any, tuple[Any, Any]] | None = None
     #: While a block of a user's function is staged: takes over a storage of an outer trace that it writes to.
     claim: Callable[[Storage], bool] | None = None
+    #: The storages that were made in it, weakly, if they go on in the parent when it ends.
+    storages: list[weakref.ref[Storage]] | None = None
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent
@@ -46,6 +49,14 @@ class Trace:
     def update(self, op: Op, holder: list[Any], rest: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """`op(holder.pop(), *rest)`; the value may be overwritten if nothing else refers to it. The default copies."""
         return self.process(op, (holder.pop(), *rest), params)
+
+    def outside(self, raw: Any) -> Any:
+        """What a raw value is for the parent, where that knows it."""
+        return raw
+
+    def end(self) -> None:
+        """Its tracers are leaked from now on."""
+        self.live = False
 
     def once(self, key: Any, x: Any, make: Callable[[], Any]) -> Any:
         """`make()`, which computes something from the raw value `x`: one value for `x` in this trace, since extents
@@ -130,7 +141,7 @@ class new_trace(use_trace):
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        self.trace.live = False
+        self.trace.end()
 
 
 def bind(op: Op, *args: Any, **params: Any) -> Any:
@@ -199,7 +210,18 @@ class Storage:
     `rows`: of an item of a list, which may only be looked at, or of all of them (`numpy.boxes.sharing.either`).
     """
 
-    __slots__ = "cache", "layout", "layout_read", "order_read", "origin", "rows", "trace", "value", "version"
+    __slots__ = (
+        "__weakref__",
+        "cache",
+        "layout",
+        "layout_read",
+        "order_read",
+        "origin",
+        "rows",
+        "trace",
+        "value",
+        "version",
+    )
 
     def __init__(self, value: Any, trace: Trace, origin: Any = None) -> None:
         self.value, self.trace = value, trace
@@ -209,6 +231,8 @@ class Storage:
         self.layout_read = self.order_read = False
         self.rows: Any = None
         self.cache: dict[tuple[View, ...], Any] = {}
+        if trace.storages is not None:
+            trace.storages.append(weakref.ref(self))
 
     @property
     def held(self) -> Any:
@@ -221,6 +245,11 @@ class Storage:
 
     def restore(self, state: Any) -> None:
         self.value, self.trace, self.version, self.cache = state
+
+    def leave(self, ended: Trace, owner: Trace) -> None:
+        """Be a storage of `owner`, which is outside of `ended`, with the value that is known there."""
+        self.value = ended.outside(self.value)
+        self.trace, self.cache = owner, {}
 
     def read(self, chain: tuple[View, ...]) -> Any:
         """The value seen through `chain`; remembered while nothing is written."""
@@ -332,45 +361,9 @@ class Frozen(View):
 _frozen = (Frozen(),)
 
 
-class CapturedArray(SeenArray):
-    """A real array as traced code sees it that captures it by name in an eager transformation.
-
-    It is the user's memory, and NumPy computes with it; but where NumPy's own arrays ask for
-    integers, it may be indexed by traced values too.
-    """
-
-    def __getitem__(self, index: Any) -> Any:
-        if type(index) is not int and _has_unknown(index):
-            return shown(self.plain)[index]
-        return super().__getitem__(index)
-
-    def copied(self, array: np.ndarray) -> Any:
-        """A copy is captured no more: while tracing it is a box, which may be assigned traced values."""
-        return new_array(array) if is_tracing() and array.dtype.kind in "biufcmM" else array
-
-
 def shown(array: Any) -> Box:
     """A real array as a box: it can be computed with, and not be written."""
     return Box(Storage(array, _state.trace), _frozen, aval_of(array))
-
-
-def _has_unknown(index: Any) -> bool:
-    """Whether an index holds a traced value that Python could not turn into an integer."""
-    parts = (index.start, index.stop, index.step) if type(index) is slice else index
-    if type(parts) is tuple or type(parts) is list:
-        return any(map(_has_unknown, parts))
-    if type(index) is not Box:
-        return False
-    if type(index.storage) is not Storage:  # what a traced mask selected
-        return True
-    value = index.read()
-    if not isinstance(value, Value):
-        return False
-    try:
-        value.concrete()
-    except ConcreteValueError:
-        return True
-    return False
 
 
 def to_raw(x: Any, what: str = "a value") -> Any:
@@ -382,7 +375,7 @@ def to_raw(x: Any, what: str = "a value") -> Any:
     """
     if type(x) is Box:
         return x.read()
-    if type(x) is CapturedArray:
+    if isinstance(x, SeenArray):
         x = x.plain
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.canonical(x.dtype)

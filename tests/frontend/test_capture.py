@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit import lax
 from tracejit.errors import TracerArrayError
 from tracejit.frontend.capture import EagerCapture
-from tracejit.tracing import CapturedArray
+from tracejit.numpy.captured.array import CapturedArray
 
 TABLE = np.arange(12.0).reshape(4, 3)
 

@@ -61,22 +61,58 @@ def define(source: str, names: dict[str, Any], name: str) -> None:
 
 
 class Seen(NamedTuple):
-    """What was seen of all calls, and whether Python ran one of them."""
+    """What was seen of all calls, and why Python ran some of them."""
 
     calls: list[Any]
     fallback: list[str]
 
 
-def observe(maker: Maker, transform: Callable[[Any], Any]) -> Seen:
-    """Make the program, transform its function, call it, and write down what can be seen."""
+def observe(maker: Maker, transform: Callable[[Any], Any], count: int | None = None) -> Seen:
+    """Make the program, transform its function, call it, and write down what can be seen. `count`: of so many calls."""
     np.random.seed(7)
     random.seed(7)
     with _told() as told, np.errstate():
         f, calls, state, *rest = maker()
         before = rest[0] if rest else None
         g = transform(f)
-        seen = [_call(g, args, state, told, before, n) for n, args in enumerate(calls)]
+        seen = [_call(g, args, state, told, before, n) for n, args in enumerate(calls[:count])]
     return Seen(seen, told.fallback)
+
+
+def refused(maker: Maker, transform: Callable[[Any], Any]) -> tuple[Seen, str, str | None]:
+    """The calls before the first one that is refused, the refusal ('' if there is none), and what it has changed."""
+    refusal, changed = "", None
+
+    def watched(f: Any) -> Any:
+        g, state = transform(f), made[2]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal refusal, changed
+            if refusal:
+                return None
+            was = _of_state(state, args)
+            try:
+                return g(*args, **kwargs)
+            except tj.TracejitError as e:
+                if (now := _of_state(state, args)) != was:
+                    changed = f"a refusal has changed\n  from {was}\n  to   {now}\n  {e}"
+                refusal = str(e)
+
+        return call
+
+    made: tuple[Any, ...] = ()
+
+    def kept() -> tuple[Any, ...]:
+        nonlocal made
+        made = maker()
+        return made
+
+    seen = observe(kept, watched)
+    return seen, refusal, changed
+
+
+def _of_state(state: Any, args: Any) -> Any:
+    return Described((args, None if state is None else state())).found
 
 
 class _Told:
@@ -246,20 +282,7 @@ def all_parts() -> Iterator[None]:
             setattr(x, name, value)
 
 
-def eagerly(maker: Maker) -> tuple[str, str]:
-    """('same' | 'different', the difference) of a program that an eager transformation runs."""
-
-    def by_grad(f: Any) -> Any:
-        def g(*args: Any, **kwargs: Any) -> Any:
-            return tj.value_and_grad(lambda x: (x * 1.0, f(*args, **kwargs)), has_aux=True)(1.0)[0][1]
-
-        return g
-
-    found = _difference(observe(maker, lambda f: f), observe(maker, by_grad), "eager")
-    return ("same", "") if found is None else ("different", found)
-
-
-def _difference(plain: Seen, other: Seen, name: str) -> str | None:
+def difference(plain: Seen, other: Seen, name: str) -> str | None:
     """The first call in which two runs differ, and both as they were seen there."""
     for n, (want, got) in enumerate(zip(plain.calls, other.calls, strict=True)):
         if want != got:
@@ -273,7 +296,7 @@ def verdict(maker: Maker) -> tuple[str, str]:
     plain = observe(maker, lambda f: f)
     with config.override(fallback=True):
         fast = observe(maker, tj.jit)
-    found = _difference(plain, fast, "jitted")
+    found = difference(plain, fast, "jitted")
     if found is not None:
         return "different", found
     for reason in fast.fallback:

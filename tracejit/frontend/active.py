@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 from tracejit.errors import refusals
+from tracejit.interpreters.autodiff.derivative import DerivativeTrace
 from tracejit.interpreters.stage import StageTrace
 from tracejit.tracing import current_trace
 
@@ -46,10 +47,12 @@ _LOOPS = frozenset(("for", "while", "comprehension"))
 
 
 def in_blocks_of(trace: Any) -> bool:
-    """Whether the current trace is `trace`, or that of a loop or branch in it."""
-    now = current_trace()
+    """Whether the current trace is `trace`, or that of a loop, branch or derivative in it, which runs as the user's
+    function does."""
+    now: Any = current_trace()
     while now is not trace:
-        if type(now) is not StageTrace or now.name not in (*_LOOPS, "branch"):
+        staged = type(now) is not StageTrace or now.name not in (*_LOOPS, "branch")
+        if staged and not isinstance(now, DerivativeTrace):
             return False
         now = now.parent
     return True

@@ -12,7 +12,8 @@ import numpy as np
 
 from tracejit.frontend.paths import Node
 from tracejit.ir.elsewhere import is_elsewhere
-from tracejit.tracing import Box, CapturedArray, shown
+from tracejit.numpy.captured.array import CapturedArray
+from tracejit.tracing import Box, shown
 
 
 class Unfollowed(NamedTuple):

@@ -48,7 +48,8 @@ from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text import sinks
 from tracejit.frontend.text.deferred import plain_exception
 from tracejit.frontend.told import kept_back
-from tracejit.tracing import Box, CapturedArray
+from tracejit.numpy.captured.array import CapturedArray
+from tracejit.tracing import Box
 
 
 class Session(Run):
@@ -221,9 +222,7 @@ class Session(Run):
         if watch.calls_by_name(cls):
             watch.release(self)
         ours = compiled.wrap(self, node, value)
-        if ours is not None:
-            return ours
-        return objects.wrap_object(self, node, value)
+        return objects.wrap_object(self, node, value) if ours is None else ours
 
     def code_of(self, fn: types.FunctionType) -> types.CodeType:
         """The code that the copy of `fn` runs: its loops and branches are captured where a program is traced."""

@@ -16,8 +16,9 @@ from tracejit.frontend.checks import array_type
 from tracejit.frontend.paths import Node
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.ops.sparse.places import Unread
-from tracejit.tracing import Box, CapturedArray, current_trace, new_array
+from tracejit.tracing import Box, current_trace, new_array
 from tracejit.tree.sparse import is_sparse
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from tracejit.ir.elsewhere import TYPES
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.layouts import order_of
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.operands import kind_of
-from tracejit.tracing import STATE, Box, CapturedArray, box, current_trace
+from tracejit.tracing import STATE, Box, box, current_trace
 
 _PYTHON = (bool, int, float, complex)
 

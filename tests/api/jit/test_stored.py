@@ -238,15 +238,43 @@ def test_transformations_of_what_stores_are_refused() -> None:
     assert state(m) == before
 
 
-def test_state_inside_of_a_transformation_is_pythons() -> None:
+def test_state_inside_of_derivatives_is_stored_once_a_call() -> None:
+    m, buffer, log = Model(), np.zeros(2), []
+
+    def f(x):
+        m.t += 1
+        buffer[1] += x * m.t
+        log.append(x * 2)
+        return x * x * buffer[1]
+
+    def seen(transform):
+        m.t, buffer[:] = 0, 0.0
+        log.clear()
+        found = [float(transform(f)(x)) for x in (2.0, 3.0)]
+        return found, m.t, buffer.tolist(), list(log), [type(x) for x in log]
+
+    plain = seen(lambda f: f)[1:]
+    ways = [
+        (tj.grad, [12.0, 66.0]),  # x**3, then x**2 * (2 + 2 * x)
+        (lambda f: tj.grad(tj.grad(f)), [12.0, 40.0]),
+        (lambda f: lambda x: tj.jvp(tj.grad(f), (x,), (1.0,))[1], [12.0, 40.0]),
+        (tj.hessian, [12.0, 40.0]),
+    ]
+    for transform, slopes in ways:
+        got = seen(lambda f, by=transform: tj.jit(by(f), fallback=False))
+        assert got == (slopes, *plain)
+
+
+def test_state_is_not_stored_for_lanes() -> None:
     m = Model()
 
     def f(x):
         m.t += 1
         return x * m.t
 
-    with tj.config.override(fallback=True), pytest.warns(tj.errors.FallbackWarning):
-        assert tj.jit(tj.grad(f))(2.0) == 1 and m.t == 1
+    with pytest.raises(CapturedWriteError):
+        tj.jit(tj.vmap(tj.grad(f)), fallback=False)(np.ones(2))
+    assert m.t == 0
 
 
 def test_callbacks_might_see_it() -> None:

@@ -63,7 +63,7 @@ def _strip(x: Any, trace: Any) -> Any:
 
 def strip_aux(aux: Any, trace: Any) -> Any:
     """An auxiliary result for the user, without tracers of the ended `trace`; itself, if there are none in it."""
-    if not any(type(x) is Box for x in tree.leaves(aux)):
+    if trace.storages is not None or not any(type(x) is Box for x in tree.leaves(aux)):
         return aux
     return tree.map(lambda x: _strip(x, trace), aux)
 

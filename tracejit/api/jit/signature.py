@@ -24,7 +24,8 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.elsewhere import HOST
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
-from tracejit.tracing import Box, CapturedArray, is_tracing, to_raw
+from tracejit.numpy.captured.array import CapturedArray
+from tracejit.tracing import Box, is_tracing, to_raw
 
 
 class Options:

@@ -44,8 +44,9 @@ from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
 from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, lacks
 from tracejit.numpy.boxes.unsure import may_have_begun
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.operands import is_subclassed
-from tracejit.tracing import Box, CapturedArray
+from tracejit.tracing import Box
 
 _UNIONS = (types.UnionType, type(typing.Union[int, str]))
 

@@ -22,8 +22,9 @@ from tracejit.frontend.origins import (
 )
 from tracejit.frontend.outside import settings
 from tracejit.frontend.shadows import acting
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.operands import has_box
-from tracejit.tracing import Box, CapturedArray
+from tracejit.tracing import Box
 
 #: Module name -> the namespace that traced code gets for it: {'numpy': tracejit.numpy, ...}.
 REBIND: dict[str, Any] = {

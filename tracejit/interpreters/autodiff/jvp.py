@@ -7,6 +7,7 @@ from typing import Any
 
 from tracejit import dtypes
 from tracejit.errors import NotDifferentiableError
+from tracejit.interpreters.autodiff.derivative import DerivativeTrace
 from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
@@ -17,7 +18,7 @@ from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.primitive import FROM_JVP, LINEAR, ZERO_TANGENT, Op, Sentinel
 from tracejit.ir.values import Value, Zero
 from tracejit.ops.building import helpers
-from tracejit.tracing import Trace, current_trace, new_trace, use_trace
+from tracejit.tracing import current_trace, new_trace, use_trace
 
 
 class JVPTracer(Value):
@@ -42,7 +43,7 @@ def concrete(raw: Any) -> Any:
     return to_host(raw)[()] if is_elsewhere(raw) else raw
 
 
-class JVPTrace(Trace):
+class JVPTrace(DerivativeTrace):
     """Applies jvp rules under the parent trace."""
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -154,7 +155,7 @@ def jvp_flat(
     return split_outputs(trace, outs)
 
 
-def split_outputs(trace: Trace, outs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def split_outputs(trace: DerivativeTrace, outs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Primals and tangents of the outputs of `trace`'s function."""
     primals, tangents = [], []
     for o in outs:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.interpreters.autodiff.derivative import DerivativeTrace
 from tracejit.interpreters.autodiff.jvp import (
     apply_jvp,
     concrete,
@@ -47,7 +48,7 @@ class LinearizeTracer(Value):
         return concrete(self.primal)
 
 
-class LinearizeTrace(Trace):
+class LinearizeTrace(DerivativeTrace):
     """Primals in the parent, tangents on the tape `self.tape`."""
 
     def __init__(self, parent: Trace) -> None:

@@ -34,6 +34,9 @@ class Unread(Storage):
     def value(self, new: Any) -> None:
         self._value = new
 
+    def leave(self, ended: Trace, owner: Trace) -> None:
+        self.trace, self.cache = owner, {}  # integers have no derivative
+
     @property
     def held(self) -> Any:
         return self._value

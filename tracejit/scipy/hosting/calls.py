@@ -29,6 +29,7 @@ from tracejit.errors import LibraryResultError, user_location
 from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.layouts import orders_of
 from tracejit.numpy.boxes.unsure import is_unsure
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.dispatch import plain
 from tracejit.scipy import __all__ as PARTS
 from tracejit.scipy.hosting.following import followed, is_public, know_results
@@ -36,7 +37,7 @@ from tracejit.scipy.hosting.names import FOLLOWED
 from tracejit.scipy.hosting.nearest import nearest
 from tracejit.scipy.hosting.results import Template, Untellable, avals, described, rebuilt
 from tracejit.scipy.hosting.samples import FAMILIES, laid, sample
-from tracejit.tracing import Box, CapturedArray, caller, to_raw, untraced
+from tracejit.tracing import Box, caller, to_raw, untraced
 
 #: The parts of SciPy that compute, but for sparse arrays, whose Python code is followed.
 _PARTS = {*PARTS, "differentiate", "fftpack"} - {"sparse"}

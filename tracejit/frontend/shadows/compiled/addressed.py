@@ -36,10 +36,11 @@ from tracejit.numpy.assumed import value_now
 from tracejit.numpy.boxes.layouts import orders_of
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.boxes.unsure import is_unsure
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.operands import has_box, kind_of, raw
 from tracejit.ops.indexing.index_check import fail_where
 from tracejit.records import record
-from tracejit.tracing import STATE, Box, CapturedArray, box, current_trace, new_array
+from tracejit.tracing import STATE, Box, box, current_trace, new_array
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run

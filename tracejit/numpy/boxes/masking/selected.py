@@ -21,7 +21,7 @@ from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.masking.masks import Mask, iota, mask_of, same_value, spread
 from tracejit.numpy.boxes.memory import order_of_strides, strides_in
 from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
-from tracejit.tracing import Box, Storage, box, current_trace, use_trace, wrap
+from tracejit.tracing import Box, Storage, Trace, box, current_trace, use_trace, wrap
 
 
 class Selected(Storage):
@@ -52,6 +52,11 @@ class Selected(Storage):
     @property
     def held(self) -> Any:
         return self.full if self._value is None else self._value
+
+    def leave(self, ended: Trace, owner: Trace) -> None:
+        if self._value is None:  # its mask is one of the trace that ends
+            self.value = self._compacted()
+        super().leave(ended, owner)
 
     def _compacted(self) -> Any:
         try:

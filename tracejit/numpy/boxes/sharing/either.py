@@ -20,7 +20,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.memory import has_gaps
 from tracejit.numpy.boxes.views import ImagPart, RealPart, joined
 from tracejit.numpy.operands import cast
-from tracejit.tracing import Box, Storage, View, current_trace
+from tracejit.tracing import Box, Storage, Trace, View, current_trace
 
 Chain = tuple[View, ...]
 
@@ -160,6 +160,12 @@ class Either(Storage):
         for view in chain:
             value = view.read(value)
         return value
+
+    def leave(self, ended: Trace, owner: Trace) -> None:
+        self._value, self.first = ended.outside(self._value), ended.outside(self.first)
+        self.seen = [ended.outside(x) for x in self.seen]
+        self.owners = [o._replace(flag=ended.outside(o.flag)) for o in self.owners]
+        self.trace, self.cache = owner, {}
 
     def state(self) -> Any:
         return self._value, self.trace, self.version, self.cache, list(self.owners), list(self.seen)
