@@ -324,8 +324,8 @@ class OuterWriteError(TracejitError, RuntimeError):
             def inner(y):
                 kept[0] = y
                 return y
-            return tj.jvp(inner, (x,), (1.0,))[0]
-        tj.make_jaxpr(f)(1.0)
+            return tj.vmap(inner)(x)
+        tj.make_jaxpr(f)(np.ones(2))
     """
 
 

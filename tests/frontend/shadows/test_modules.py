@@ -14,7 +14,7 @@ from tracejit.errors import CapturedWriteError, RandomStateError
 from tracejit.frontend import Session
 from tracejit.frontend.shadows import modules
 from tracejit.ir.avals import Aval
-from tracejit.tracing import Box, Storage
+from tracejit.tracing import Box, Storage, current_trace
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +67,7 @@ def test_numpy_in_a_cell():
 
 
 def test_isinstance_of_ndarray_holds_for_boxes():
-    b = Box(Storage(np.ones(2), None), (), Aval((2,), np.dtype(float)))
+    b = Box(Storage(np.ones(2), current_trace()), (), Aval((2,), np.dtype(float)))
     f = lambda x: (isinstance(x, np.ndarray), type(x) is np.ndarray, type(x) == np.ndarray)  # noqa: E721
     assert traced(f, b)[0] == (True, True, True)
     assert traced(f, 1.0)[0] == (False, False, False)

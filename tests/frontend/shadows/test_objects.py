@@ -21,7 +21,7 @@ from tests.frontend.fake import FakeCapture, Marked, module, traced
 from tracejit import frontend, tree
 from tracejit.errors import CapturedWriteError
 from tracejit.ir.avals import Aval
-from tracejit.tracing import Box, Storage
+from tracejit.tracing import Box, Storage, current_trace
 
 W = np.ones(3)
 RATE = 0.5
@@ -473,11 +473,11 @@ def test_generators_are_reported_and_draws_are_noticed_in_the_end():
 
 
 def test_state_of_a_captured_box():
-    b = Box(Storage(np.ones(2), None), (), Aval((2,), np.dtype(float)))
+    b = Box(Storage(np.ones(2), current_trace()), (), Aval((2,), np.dtype(float)))
     cell = [b]
     _, guards, capture = traced_box(lambda: cell[0])
     assert capture.paths == ["cell[0]"]
-    cell[0] = Box(Storage(np.ones(3), None), (), Aval((3,), np.dtype(float)))
+    cell[0] = Box(Storage(np.ones(3), current_trace()), (), Aval((3,), np.dtype(float)))
     assert guards.why() == "closure variable `cell[0]` changed from f64[2] to f64[3]"
 
 

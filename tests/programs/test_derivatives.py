@@ -1,0 +1,78 @@
+"""Programs in derivatives: nothing tells them from plain ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs.derivatives import jitted
+from tests.programs.observe import PROGRAMS
+from tests.programs.test_corpus import PROGRAMS as ALL  # all corpora are there
+
+#: Programs that are told apart in a derivative: they look at the identity of tuples and of what caches keep, count how
+#: often keys are compared, ask what NumPy's stand-ins are, or are refused there.
+TOLD_APART = frozenset(
+    [
+        "corpus_classes.comparisons_of_keys_count",
+        "corpus_containers_a.global_made_and_deleted",
+        "corpus_containers_c.lru_cache_cleared",
+        "corpus_containers_c.lru_cache_helper",
+        "corpus_containers_c.lru_cache_jitted",
+        "corpus_containers_d.is_comparisons",
+        "corpus_containers_h.set_of_arrays_by_id",
+        "corpus_exceptions.raises_a_custom_one_by_value",
+        "corpus_identity.changes_its_shape",
+        "corpus_identity.looks_at_flags_and_strides",
+        "corpus_identity.makes_its_argument_read_only",
+        "corpus_integers.inplace_casting_error",
+        "corpus_lengths_b.coordinates_of_pixels",
+        "corpus_lengths_b.lengths_that_must_be_equal",
+        "corpus_masked.attributes_of_a_masked_argument",
+        "corpus_masked.texts_of_masked_arrays",
+        "corpus_measures.sums_of_a_traced_number",
+        "corpus_measures.sums_that_are_not_finite",
+        "corpus_objects_h.equality_that_counts",
+        "corpus_objects_h.getattribute_of_its_own",
+        "corpus_objects_h.subclass_made_within_is_registered",
+        "corpus_packages.attributes_that_are_asked_for",
+        "corpus_packages.indices_of_numbers",
+        "corpus_packages.numbers_have_no_shape",
+        "corpus_packages.objects_that_could_be_arrays",
+        "corpus_reflection.asks_a_class_for_those_derived_from_it",
+        "corpus_reflection.calls_what_python_and_numpy_refuse",
+        "corpus_reflection.looks_into_classes_by_inspect",
+        "corpus_regions.hashes_what_it_computes",
+        "corpus_resumed.names_of_a_class",
+        "corpus_settings.sets_what_is_called_on_errors",
+        "corpus_switches.steps_of_nothing",
+        "corpus_switches.steps_of_nothing_of_numpy",
+        "corpus_text.json_of_numpy_numbers_fails",
+        "corpus_tuples_kept.an_object_that_keeps_the_best",
+        "corpus_variates.a_distribution_of_outside_has_a_generator",
+        "corpus_variates.a_generator_is_given_to_a_distribution",
+        "corpus_warned.imaginary_parts_lost_by_dtype",
+        "corpus_warned.what_is_not_nan_in_rows_where_all_turn_out_to_be",
+        "scipy: a_curve_of_single_precision",
+        "scipy: a_curve_with_given_parameters",
+        "scipy: a_grid_at_nan",
+        "scipy: a_grid_by_pchip",
+        "scipy: a_grid_by_pchip_at_nan",
+        "scipy: a_grid_by_splines",
+        "scipy: a_penalized_spline",
+        "scipy: a_smoothing_spline_of_nan",
+        "scipy: its_derivative_has_no_data",
+        "scipy: its_smoothing_is_set_anew",
+        "scipy: its_sum_of_squares_is_a_float",
+        "scipy: zeros_that_rounding_makes",
+        "variants: a_pair_of_before_that_may_stay",
+        "variants: a_pair_that_is_also_in_a_list",
+    ]
+)
+
+
+@pytest.mark.sample(50)
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_tells_them_apart_in_compiled_derivatives(name: str) -> None:
+    if name in TOLD_APART:
+        pytest.skip("it is known to differ")
+    kind, why = jitted(PROGRAMS[name])
+    assert kind in ("native", "fallback"), why
