@@ -166,17 +166,17 @@ def _room() -> int:
 
 
 def _shared(owner: Any) -> Any:
-    """What stands for the generator of `np.random`, from which a distribution of SciPy's draws, in the jit trace that
-    is being made: programs are for calls in which it still does. None where there is no such trace."""
+    """What stands for the generator from which a distribution of SciPy's draws, in the jit trace that is being made:
+    programs are for calls in which it still draws from that of `np.random`, or from one of its own. None where there
+    is no such trace."""
     session = jit_session()
     if session is None:
         return None
     shared, name = np.random.mtrand._rand, type(owner).__name__.removesuffix("_gen")
+    node = root(owner, "distribution", name).attr("_random_state")
     if owner._random_state is not shared:
-        raise RandomStateError(
-            function=f"`{name}.random_state`", problem="the distribution has one of its own"
-        )
-    session.check(root(owner, "distribution", name).attr("_random_state"), "is", shared)
+        return session.wrap(node, owner._random_state)
+    session.check(node, "is", shared)
     return of_module(shared, "np.random")
 
 

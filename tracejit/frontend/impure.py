@@ -16,6 +16,12 @@ from tracejit.scipy.hosting.names import COMPUTING
 
 #: Why what acts can't be followed.
 ACTS = "it does more than compute, which would happen once, while tracing"
+#: Builtins that do more than compute, or that see what stands for the user's objects while tracing.
+BUILTINS: dict[str, str] = {
+    **dict.fromkeys(("open", "input", "breakpoint", "help"), "it acts outside of the program"),
+    **dict.fromkeys(("exec", "eval", "compile"), "the code that it runs is not known"),
+    **dict.fromkeys(("id", "memoryview"), "it shows Python's own objects"),
+}
 _BOUND = (types.BuiltinMethodType, types.MethodType, types.MethodWrapperType)
 #: The class of NumPy's functions that other classes of arrays may override, some of which are written in C.
 _DISPATCHED = type(np.sum)

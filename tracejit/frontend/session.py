@@ -20,12 +20,13 @@ from tracejit.frontend.checks import array_type
 from tracejit.frontend.drawing import methods as _  # noqa: F401 - what generators' stand-ins can do
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
-from tracejit.frontend.impure import impure_origin
+from tracejit.frontend.impure import BUILTINS, impure_origin
 from tracejit.frontend.origins import is_library_module
 from tracejit.frontend.outside import iterators
 from tracejit.frontend.outside.lasting import Lasting
 from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
+from tracejit.frontend.rewrite import evaluated
 from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.run import Run
@@ -309,10 +310,10 @@ class Session(Run):
 
     def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:
         """What a name found in builtins gives."""
-        if name in _ACTING:
-            self.refuse(f"builtin `{name}`", value, _ACTING[name])
-        if name == "print" and self.guarded:
-            return sinks.print_
+        if name in _RECORDED and self.guarded:
+            return _RECORDED[name]
+        if name in BUILTINS:
+            self.refuse(f"builtin `{name}`", value, BUILTINS[name])
         if name == "__import__":
             return builtins_.importer(self, scope)
         return builtins_.STAND_INS.get(name, value)
@@ -378,12 +379,8 @@ def _is_long(value: Any) -> bool:
     return isinstance(value, (str, bytes)) and len(value) > 1000
 
 
-#: Builtins that do more than compute, or that see what stands for the user's objects while tracing.
-_ACTING: dict[str, str] = {
-    **dict.fromkeys(("open", "input", "breakpoint", "help"), "it acts outside of the program"),
-    **dict.fromkeys(("exec", "eval", "compile"), "the code that it runs is not known"),
-    **dict.fromkeys(("id", "memoryview"), "it shows Python's own objects"),
-}
+#: Builtins of which what they do becomes part of the program.
+_RECORDED: dict[str, Any] = {"print": sinks.print_, "eval": evaluated.evaluate}
 _HANDLERS: dict[type, Any] = {
     types.FunctionType: compiled.wrap_function,
     types.MethodType: functions.wrap_method,

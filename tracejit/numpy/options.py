@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import ArgumentError
+from tracejit.errors import ArgumentError, is_internal
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.operands import convert
@@ -117,11 +117,27 @@ def let_numpy_warn(
         counts = np.broadcast_to(where, shape).sum(axes)  # type: ignore[arg-type]
         n = counts.min() if counts.size else n
     if n <= most:
+        function = _for_mean(function)
         options |= {} if where is True else {"where": where}
         called = getattr(np.ndarray, function.__name__) if _is_method() else function
         with np.errstate(all="ignore"):
             called(np.broadcast_to(np.zeros((), aval_of(x).dtype), shape), axis=axes, **options)  # type: ignore[arg-type]
     return n <= most
+
+
+#: Functions that warn where NumPy takes the mean of nothing for them.
+_BY_MEAN = {np.mean: (np.average, np.median), np.nanmean: (np.nanmedian,)}
+
+
+def _for_mean(function: Any) -> Any:
+    """The function of NumPy's that the user has called, if it is one that takes a mean by `function`; else that."""
+    frame: types.FrameType | None = sys._getframe(2)
+    found = function
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        if frame.f_code.co_name == "call":
+            found = frame.f_locals.get("np_function", found)
+        frame = frame.f_back
+    return found if any(found is f for f in _BY_MEAN.get(function, ())) else function
 
 
 def _is_method() -> bool:

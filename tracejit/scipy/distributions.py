@@ -21,6 +21,7 @@ from tracejit.ops._lazy import scipy_stats
 from tracejit.scipy.hosting.calls import stand_in
 from tracejit.scipy.inverting.areas import area
 from tracejit.scipy.inverting.reals import inverse
+from tracejit.scipy.inverting.variates import drawn
 from tracejit.scipy.inverting.whole import least, summed
 from tracejit.scipy.lazily import Part
 from tracejit.tracing import caller, is_tracing, to_raw, wrap
@@ -83,19 +84,28 @@ _METHODS = frozenset(
 )
 
 
-def variates(theirs: Callable[..., Any]) -> Callable[..., Any]:
-    """SciPy's `rvs`. Where it draws from the generator of `np.random`, it is given what stands for that."""
+_REAL = (np.random.RandomState, np.random.Generator)
+
+
+def variates(theirs: Callable[..., Any], ppf: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """SciPy's `rvs`. Where it draws from the generator of `np.random`, it is given what stands for that. `ppf`: the
+    quantiles of the standard distribution, for traced values."""
 
     @functools.wraps(theirs)
     def rvs(*args: Any, **kwargs: Any) -> Any:
         own: Any = theirs.__self__  # type: ignore[attr-defined]
         named = inspect.signature(theirs).bind_partial(*args, **kwargs).arguments
-        if {**named, **named.get("kwds", {})}.get("random_state") is not None:
+        given = {**named, **named.get("kwds", {})}.get("random_state")
+        state = caller.shared(own) if given is None else given
+        if (
+            state is None or type(state) in _REAL or not isinstance(state, _REAL)
+        ):  # a seed, or a generator itself
             return theirs(*args, **kwargs)
-        shared = caller.shared(own)
-        return (
-            theirs(*args, **kwargs) if shared is None else theirs(*args, **{**kwargs, "random_state": shared})
-        )
+        if given is not None and "random_state" not in kwargs:
+            return theirs(*args, **kwargs)
+        kwargs.pop("random_state", None)
+        found = drawn(own, ppf, args, kwargs, state)
+        return theirs(*args, **kwargs, random_state=state) if found is NotImplemented else found
 
     return rvs
 
@@ -112,8 +122,12 @@ class Hosted(Named):
             raise AttributeError(method)
         theirs = getattr(self.theirs, method)
         if method == "rvs" and is_tracing():
-            return variates(theirs)
+            return variates(theirs, self._quantiles())
         return stand_in(theirs, f"scipy.stats.{self.name}.{method}") if method in _METHODS else theirs
+
+    def _quantiles(self) -> Callable[..., Any] | None:
+        """The quantiles of the standard distribution, if there is a formula."""
+        return None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return Frozen(self, args, kwargs) if is_tracing() else super().__call__(*args, **kwargs)
@@ -123,10 +137,21 @@ class Frozen:
     """A distribution with parameters, while something is traced."""
 
     def __init__(
-        self, distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outside: bool = False
+        self,
+        distribution: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        outside: bool = False,
+        generator: Any = None,
     ) -> None:
         self.dist, self.args, self.kwds = distribution, args, kwargs
         self.outside = outside  # made there, perhaps with a generator of its own
+        self.generator = generator  # that one, if what stands for it is known
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.endswith("random_state"):
+            raise _of_its_own(f"`random_state` of a {self.dist.name}")
+        super().__setattr__(name, value)
 
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
@@ -137,6 +162,7 @@ class Frozen:
         return lambda *xs, **more: fn(*xs, *self.args, **self.kwds, **more)
 
     def _variates(self, size: Any = None, random_state: Any = None) -> Any:
+        random_state = self.generator if random_state is None else random_state
         if self.outside and random_state is None:
             raise _of_its_own(f"`random_state` of a {self.dist.name}")
         return self.dist.rvs(*self.args, **{**self.kwds, "size": size, "random_state": random_state})
@@ -179,6 +205,9 @@ class Distribution(Hosted):
         call.__name__ = method
         call.__doc__ = f"`scipy.stats.{self.name}.{method}`, for traced values too."
         return call
+
+    def _quantiles(self) -> Callable[..., Any] | None:
+        return None if self._formula("ppf") is None else self.ppf
 
     def _median(self, *args: Any, **kwargs: Any) -> Any:
         return self.ppf(0.5, *args, **kwargs)

@@ -57,6 +57,20 @@ class VectorDistribution(Named):
         return call
 
 
+class Drawn(Named):
+    """A distribution of matrices or directions of which programs only draw."""
+
+    def __getattr__(self, method: str) -> Any:
+        if method.startswith("__"):
+            raise AttributeError(method)
+        theirs = getattr(self.theirs, method)
+        return variates(theirs) if method == "rvs" and is_tracing() else theirs
+
+
+for _name in ("ortho_group", "special_ortho_group", "unitary_group", "uniform_direction"):
+    Drawn(_name)
+
+
 def _floats(*xs: Any) -> list[Any]:
     return [wrap(raw(x)).astype(float) for x in xs]
 

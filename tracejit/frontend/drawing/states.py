@@ -42,9 +42,15 @@ class Bits:
 
     def __getattribute__(self, name: str) -> Any:
         source = object.__getattribute__(self, "tj_source")
+        if name == "__class__":
+            return source.classes.bits
         if name != "state":
             raise _refusal(source, name)
         return _save(source)
+
+    def tj_example(self) -> Any:
+        """A bit generator, for those who ask for its class."""
+        return object.__getattribute__(self, "tj_source").classes.bits(0)
 
     def __setattr__(self, name: str, value: Any) -> None:
         source = object.__getattribute__(self, "tj_source")

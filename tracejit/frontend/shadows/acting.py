@@ -88,9 +88,8 @@ class ActingModule(types.ModuleType):
             return session.wrap(root(value, "function", f"{self.__name__}.{name}"), value)
         if isinstance(value, _CONSTANTS) or _is_exception(value) or generator_of(value) is not None:
             return value
-        if (
-            isinstance(value, type) and session is not None
-        ):  # it may be named, as in `isinstance(x, pd.Series)`
+        named = isinstance(value, type) or _is_of_another(value)  # as in `isinstance(x, pd.Series)`
+        if named and session is not None:
             return session.stand_in(value, f"{self.__name__}.{name}")
         tell(f"`{self.__name__}.{name}`", value)
         return value
@@ -100,6 +99,12 @@ class ActingModule(types.ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_tj_module"])
+
+
+def _is_of_another(value: Any) -> bool:
+    """Whether a module has got a function from another one, where nothing but computes: `six.moves.reduce`."""
+    is_function = type(value) in (types.FunctionType, types.BuiltinFunctionType)
+    return is_function and value.__module__ not in (None, "builtins") and impure_origin(value) is None
 
 
 def _form(value: Any) -> Any:
@@ -188,9 +193,12 @@ _RECORDED: dict[Any, Any] = {**clocks.CLOCKS, warnings.warn: warned.warn, builti
 
 
 def object_for(value: Any) -> Any:
-    """What traced code has in the place of a stream or logger of outside; None for other objects."""
+    """What traced code has in the place of a stream or logger of outside, or of `six.moves`, whose names are Python's
+    own; None for other objects."""
     if sinks.is_stream(value):
         return sinks.of_outside(value)
+    if type(value).__name__ == "_MovedItems" and isinstance(value, types.ModuleType):
+        return acting_module(value)
     return logs.of_outside(value) if logs.is_logger(value) else None
 
 

@@ -33,7 +33,7 @@ def enter(name: str, act: Any, parts: list[tuple[Recipe, tuple[Any, ...]]], **op
     """Let the program do `act(*parts)` at this place; `name` is for people.
 
     Raises UnfollowedError where the function itself has redirected what is printed, and in functions with a cache."""
-    _check(name)
+    _check(name, options.pop("stream", None))
     places = options.pop("places", None) or here()
     where = str(places[0]) if places else None
     make = Made(listed, tuple([recipe for recipe, _ in parts]))
@@ -50,10 +50,10 @@ def asked(name: str, read: Callable[[], Any], dtype: np.dtype) -> Any:
     )
 
 
-def _check(name: str) -> None:
-    """Raises UnfollowedError where an entry would not be what Python does."""
+def _check(name: str, stream: Standard | Outside | None = None) -> None:
+    """Raises UnfollowedError where an entry, which writes into `stream` if it does, would not be what Python does."""
     session = active.session()
-    if session.streams != (sys.stdout, sys.stderr):
+    if type(stream) is not Outside and session.streams != (sys.stdout, sys.stderr):
         raise UnfollowedError(
             what=f"`{name}`", reason="`sys.stdout` or `sys.stderr` is redirected in the function"
         )
@@ -190,7 +190,8 @@ class Stream(StandIn):
         stream = self._tj_stream
         if not all(map(is_text, texts)):
             raise UnfollowedError(what=f"`{stream.name}.{method}`", reason="it is given no text")
-        enter(f"{stream.name}.{method}", Called(stream, method), [recipe_of(t) for t in texts], raises=RAISES)
+        parts = [recipe_of(t) for t in texts]
+        enter(f"{stream.name}.{method}", Called(stream, method), parts, raises=RAISES, stream=stream)
 
     def __getattr__(self, name: str) -> Any:
         raise UnfollowedError(what=f"`{self._tj_stream.name}.{name}`", reason="only writing and flushing can")
@@ -248,9 +249,22 @@ def of_outside(value: Any) -> Stream:
     return Stream(Outside(value))
 
 
-def of_module(name: str) -> Stream | None:
+def of_module(name: str) -> Stream | Buffer | None:
     """The stand-in of `sys.<name>`, if that is a stream to write to."""
-    return Stream(Standard(name)) if name in ("stdout", "stderr") and is_recording() else None
+    return _standard(name) if name in ("stdout", "stderr") and is_recording() else None
+
+
+def _standard(name: str) -> Stream | Buffer:
+    """`sys.<name>`: in `with contextlib.redirect_stdout(b)` of traced code it is `b`."""
+    now = getattr(sys, name)
+    return now if type(now) in (Buffer, Stream) else Stream(Standard(name))
+
+
+def redirected() -> Iterator[tuple[str, Buffer]]:
+    """The buffers of traced code that `sys.stdout` and `sys.stderr` are now, with names."""
+    for name in ("stdout", "stderr"):
+        if type(now := getattr(sys, name)) is Buffer:
+            yield f"sys.{name}", now
 
 
 # ---------------------------------------------------------------- print
@@ -263,7 +277,7 @@ def print_(*objects: Any, sep: Any = None, end: Any = None, file: Any = None, fl
         return
     if not all(x is None or is_text(x) for x in (sep, end)):
         raise TypeError("sep and end must be None or a string")
-    stream = Stream(Standard("stdout")) if file is None else file
+    stream = _standard("stdout") if file is None else file
     if type(stream) is Buffer:
         ends = " " if sep is None else sep, "\n" if end is None else end
         stream.write(concatenated((join(ends[0], map(str_, objects)), ends[1])))
@@ -272,7 +286,7 @@ def print_(*objects: Any, sep: Any = None, end: Any = None, file: Any = None, fl
         raise UnfollowedError(what="`print` to this file", reason="what it does with text is not known")
     texts = [_known(x) for x in (sep, end, *map(str_, objects))]
     act = Printed(stream._tj_stream, bool(flush))
-    enter("print", act, texts, raises=RAISES)
+    enter("print", act, texts, raises=RAISES, stream=stream._tj_stream)
 
 
 def _known(x: Any) -> tuple[Recipe, tuple[Any, ...]]:

@@ -158,9 +158,11 @@ def _frozen(value: Any) -> Adopted | None:
     args = tuple(f"args.{n}" for n in range(len(value.args)))
     kwds = tuple(f"kwds.{n}" for n in value.kwds)
     return Adopted(
-        (*args, *kwds), ("dist.name",), functools.partial(_made, known, len(args), tuple(value.kwds))
+        (*args, *kwds, "dist._random_state"),
+        ("dist.name",),
+        functools.partial(_made, known, len(args), tuple(value.kwds)),
     )
 
 
 def _made(known: Any, count: int, names: tuple[str, ...], *parts: Any) -> Frozen:
-    return Frozen(known, parts[:count], dict(zip(names, parts[count:-1], strict=True)), True)
+    return Frozen(known, parts[:count], dict(zip(names, parts[count:-2], strict=True)), True, parts[-2])

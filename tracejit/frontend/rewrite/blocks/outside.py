@@ -16,6 +16,7 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND
 from tracejit.frontend.shadows import attributes, behind, containers
 from tracejit.frontend.shadows.growing import Growing, appended_to
 from tracejit.frontend.shadows.scopes import GuardedGlobals
+from tracejit.frontend.text import sinks
 
 
 def written(x: Any) -> dict[str, Any] | None:
@@ -119,6 +120,7 @@ def _stand_ins(session: Any) -> Iterator[tuple[str, Any]]:
         yield names.cls.__name__, names
     for node, fn, _ in session.attributes:
         yield node.text, fn
+    yield from sinks.redirected()
 
 
 def _same(a: list[Any], b: list[Any]) -> bool:

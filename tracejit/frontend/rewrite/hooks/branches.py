@@ -34,7 +34,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
-from tracejit.tracing import bind, current_trace, new_trace, use_trace
+from tracejit.tracing import bind, caller, current_trace, new_trace, use_trace
 
 Block = Callable[..., Any]
 MAX_STAGINGS = 12  # of both branches, until it is known what they change
@@ -77,6 +77,10 @@ def ifexp(test: Any, then: Block, other: Block, where: str | None = None) -> Any
 
 def _code_of(block: Block | None) -> Any:
     return getattr(block, "__code__", None)
+
+
+class _Left(Exception):
+    """What a branch raises in the end whose calls are Python's."""
 
 
 class _Choice:
@@ -142,7 +146,11 @@ class _Choice:
             raise BranchLeavesError(problem="what it changes does not settle", where=self.where)
         for branch, block, pred in ((then, self.blocks[1], self.pred), (other, self.blocks[0], None)):
             if branch.raised is not None:
-                fail_if(ops.compare.not_(self.pred) if pred is None else pred, branch.raised)
+                pred = ops.compare.not_(self.pred) if pred is None else pred
+                if type(branch.raised) is _Left:
+                    leave_if(pred, str(branch.raised), lanes=False)
+                else:
+                    fail_if(pred, branch.raised)
                 return None if block is None else block()
         return self._merge(then, other)
 
@@ -171,12 +179,13 @@ class _Choice:
                 except Exception as e:
                     ends_a_loop = isinstance(e, StopIteration)
                     if ends_a_loop or not getattr(e, "_tj_raised", False):
-                        raise self._refused(e) from e
-                    raised = e
+                        raised = self._left_to_python(e)
+                    else:
+                        raised = e
                 except BaseException as e:
                     if not is_programs(e):
                         raise
-                    raise self._refused(e) from e
+                    raised = self._left_to_python(e)
                 names = {name: self._left(name) for name in self.keep}
                 given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
                 self.numbers.refer(given, self.kept)
@@ -209,13 +218,17 @@ class _Choice:
             problem = f"it changes the Python container or object `{frame.changed}`"
             raise BranchLeavesError(problem=problem, where=self.where)
 
-    def _refused(self, e: BaseException) -> Exception:
-        """What to raise for an exception in a branch that may not be taken, which no compiled check can raise."""
+    def _left_to_python(self, e: BaseException) -> _Left:
+        """What stands for an exception in a branch that no compiled check can raise: the function itself might catch
+        it, or what asks for items. Raises BranchLeavesError where Python can't do calls over, and where tracing is
+        given up anyway."""
         if isinstance(e, TracejitError):
-            return e
+            raise e
         plain_exception(e)
         problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
-        return BranchLeavesError(problem=problem, where=self.where)
+        if refusals.met() or not caller.does_over():
+            raise BranchLeavesError(problem=problem, where=self.where) from e
+        return _Left(f"what a branch does: {problem}")
 
     # -- both branches as one equation
 

@@ -251,13 +251,16 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, 
 
 def _variance(fn: Any, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any) -> Any:
     x = raw(a)
-    if dtype is not None and dtype_of(x).kind == "c" != dtypes.canonical(dtype).kind:
-        raise UnsupportedFunctionError(name="numpy.var of complex numbers in a real dtype")
-    x = as_asked(x, dtype, inexact_dtype(dtype_of(x)))
+    known, d = mean is not None and mean is not np._NoValue, dtypes.canonical(dtype or float)  # type: ignore[attr-defined]
+    of_real_parts = dtype is not None and dtype_of(x).kind == "c" != d.kind  # their mean is the center
+    if of_real_parts and (known or d.kind != "f" or d.itemsize * 2 != dtype_of(x).itemsize):
+        raise UnsupportedFunctionError(name="numpy.var of complex numbers in such a dtype")
+    x = x if of_real_parts else as_asked(x, dtype, inexact_dtype(dtype_of(x)))
     shape = shape_of(x)
     axes = reduced_axes("var", axis, len(shape))
     let_numpy_warn(fn, x, axes, where, ddof, ddof=ddof)
-    center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
+    of = as_asked(x, dtype, d) if of_real_parts else x
+    center = cast(raw(mean) if known else mean_of(of, axes, where), dtype_of(x))
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
     total = ops.reduce.reduce_sum(mask_with(squared(d), where, 0), axes=axes) if axes else squared(d)
     n = or_warned(count_of(shape, axes, where), ddof, NO_FREEDOM)
