@@ -13,7 +13,6 @@ import numpy as np
 
 from tracejit import frontend, numpy, scipy
 from tracejit.control.transformed import Transformed
-from tracejit.errors import RandomStateError
 from tracejit.frontend.drawing.sources import of_module
 from tracejit.frontend.lists import heaps
 from tracejit.frontend.paths import root

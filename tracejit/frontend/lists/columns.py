@@ -212,8 +212,12 @@ class Columns:
         i = self._place(k)
         made = self.tj_items.item([self._part(n, i) for n in range(len(self.tj_columns))])
         if self.tj_numbers:
-            active.session().choices.tuples.note_item(made, [c[i].read() for c in self.tj_numbers])
+            self.tj_note(made, [c[i].read() for c in self.tj_numbers])
         return made
+
+    def tj_note(self, x: Any, numbers: list[Any]) -> None:
+        """The item `x`, which was made here, and the tuples in it have these numbers."""
+        active.session().choices.tuples.note_item(x, numbers)
 
     def _part(self, n: int, i: Any) -> Any:
         """What the item in row `i` has in column `n`."""

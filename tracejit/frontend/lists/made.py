@@ -61,7 +61,9 @@ class Lines:
     def _once(self) -> str:
         w = self.writer
         if self.once is None:
-            given = "".join(f"{w.value(x, '')}, " for x in self.tuples.outside)
+            constants = self.tuples.constants
+            made = (w.const(x) if id(x) in constants else w.value(x, "") for x in self.tuples.outside)
+            given = "".join(f"{x}, " for x in made)
             self.once = made = w.new(f"{w.const(Once)}(({given}))")
             return made
         return self.once

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -55,6 +56,9 @@ class Numbered(Tuples):
         self.known: dict[int, _Known] = {}
         #: Tuples that had a number in a block that is over, or of which it is not known which they are.
         self.gone: dict[int, Any] = {}
+        #: By identity, tuples that are constants of so many codes.
+        self.constants: dict[int, Any] = {}
+        self.looked_at = 0
         self.outside: list[Any] = []  # tuples of outside: the first one has the number -1
 
     @contextlib.contextmanager
@@ -83,7 +87,7 @@ class Numbered(Tuples):
         if found is not None or id(x) in self.gone or not isinstance(current_trace(), StageTrace):
             return None
         session: Any = active.session()
-        if session.is_outside(x) or session.where_is(x) is not None:
+        if session.is_outside(x) or session.where_is(x) is not None or self._is_constant(x):
             self.outside.append(x)
             self.known[id(x)] = _Known(x, np.int64(-len(self.outside)), None)
             return self.known[id(x)].number
@@ -98,6 +102,28 @@ class Numbered(Tuples):
         if number is not None:
             self.note(x, number)
         return number
+
+    def fresh(self, count: int) -> Any:
+        """Raw numbers of so many new tuples."""
+        first = self.count.read()
+        self.count[...] = box(ops.arithmetic.add(first, np.int64(count)))
+        rows = ops.create.iota(dtype=np.dtype(np.int64), shape=(count,), dimension=0)
+        return ops.arithmetic.add(rows, ops.shape.broadcast_to(first, (count,)))
+
+    def key(self, x: Any, make: Callable[[], Any]) -> Any:
+        """As of `Tuples`: both are one tuple."""
+        known = super().key(x, make)
+        if id(known) not in self.known:
+            number = self.number(x)
+            self.note(known, UNKNOWN if number is None else number)
+        return known
+
+    def _is_constant(self, x: Any) -> bool:
+        """Whether it is a constant of the code that is run, which is one tuple for all steps and calls."""
+        for code, _ in cast(Any, active.session()).codes[self.looked_at :]:
+            self.constants |= {id(y): y for c in _constants(code) for y in inside(c)}
+        self.looked_at = len(cast(Any, active.session()).codes)
+        return id(x) in self.constants
 
     def number_of(self, x: Any) -> Any:
         """The raw number of a tuple, if it has one."""
@@ -204,15 +230,10 @@ class Numbered(Tuples):
 
     def check(self, values: Iterable[Any], is_outside: Callable[[Any], bool]) -> None:
         """As of `Tuples`: what is handed out has numbers."""
-        met: set[int] = set()
         for value in values:
             for x in _all(value):
-                met.add(id(x))
                 if id(x) in self.gone or (isinstance(x, Columns) and x.tj_tokens() and not x.tj_numbered):
                     raise BufferedListError(what="tuples, which may be in two places of the result,")
-        keys = self.known.keys() | self.gone.keys() | met
-        if any(key in keys and id(known) in met for key, (_, known) in self.keys.items()):
-            raise BufferedListError(what="tuples, which may be in two places of the result,")
 
     def is_shared(self, values: Iterable[Any]) -> bool:
         """Whether tuples of a result may be one or of outside, as only their numbers tell."""
@@ -232,6 +253,12 @@ def inside(x: Any) -> Iterator[Any]:
         yield x
         for y in x:
             yield from inside(y)
+
+
+def _constants(code: types.CodeType) -> Iterator[Any]:
+    """The constants of code and of the functions in it."""
+    for x in code.co_consts:
+        yield from _constants(x) if isinstance(x, types.CodeType) else (x,)
 
 
 def _all(value: Any) -> Iterator[Any]:

@@ -11,8 +11,11 @@ import numpy as np
 
 from tracejit import control, ops, tree
 from tracejit.control.regions.staging import convert
+from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns, Number, inside, raw_of, user
 from tracejit.frontend.lists.items import items_of
+from tracejit.frontend.lists.numbered import inside as inside_of
+from tracejit.frontend.lists.stacked import column
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -132,6 +135,42 @@ class Slots(Columns):
         return (
             self.tj_items.tree.num_leaves if self.tj_is_set else self.tj_items.tree.children()[0].num_leaves
         )
+
+    # -- which tuples keys and values are (`numbered`)
+
+    def tj_parts(self, x: Any) -> tuple[Any, ...]:
+        """The key, or the key and the value, of an entry."""
+        return (x,) if self.tj_is_set else tuple(x)
+
+    def tj_key_tuples(self) -> int:
+        """How many tuples a key is made of."""
+        structure = self.tj_items.tree if self.tj_is_set else self.tj_items.tree.children()[0]
+        return sum(1 for _ in inside_of(tree.unflatten(structure, [0] * structure.num_leaves)))
+
+    def tj_numbers_of(self, x: Any) -> list[Any]:
+        """The raw numbers of the tuples in an entry, where they have some. Raises BufferedListError."""
+        tuples = active.session().choices.tuples
+        return [n for part in self.tj_parts(x) for n in tuples.of_item(part)]
+
+    def tj_note(self, x: Any, numbers: list[Any]) -> None:
+        """As of lists: the pair of a key and a value is no tuple of the dict's."""
+        rest = iter(numbers)
+        for part in self.tj_parts(x):
+            found = [next(rest) for _ in inside_of(part)]
+            active.session().choices.tuples.note_item(part, found)
+
+    def tj_begin_numbers(self, entries: Sequence[Any]) -> None:
+        """Let the tuples in all entries have numbers, in the runs in which tuples have. Raises BufferedListError."""
+        session = active.session()
+        if session is None or not session.choices.tuples.numbered or not self.tj_tokens():
+            return
+        if self.tj_items.has_arrays:
+            raise self.tj_refusal("tuples with arrays, of which it matters which they are,")
+        rows = [self.tj_numbers_of(x) for x in entries]
+        example = self.tj_items.item([0] * len(self.tj_items.kinds))
+        count = sum(1 for part in self.tj_parts(example) for _ in inside_of(part))
+        columns = [[box(row[n]) for row in rows] for n in range(count)]
+        self.tj_numbers = [column(c, _I64, self.tj_room) for c in columns]
 
     # -- where keys are
 

@@ -11,7 +11,7 @@ place by its hash, or one of the next that are free. Entries that are taken out 
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from tracejit.frontend.lists.columns import FULL, Columns, raw_of, user
 from tracejit.frontend.lists.items import Items, items_of
 from tracejit.frontend.lists.made import Made
 from tracejit.frontend.lists.made import parts as parts_of_list
+from tracejit.frontend.lists.numbered import Once
 from tracejit.frontend.lists.seen import View, refuse
 from tracejit.frontend.lists.slots import Row, Slots, hashed, nth
 from tracejit.frontend.lists.tuples import Keys
@@ -69,7 +70,9 @@ class Table(Slots):
                 at = (at + 1) % len(slots)
             slots[at] = n + 1
         made.tj_slots = new_array(slots)
-        for x in list(held if isinstance(held, set) else held.items()):
+        entries = list(held if isinstance(held, set) else held.items())
+        made.tj_begin_numbers(entries)
+        for x in entries:
             made.tj_get(x)
         return made
 
@@ -92,8 +95,14 @@ class Table(Slots):
             session.choices.tuples.put(value, self.tj_tuples)
         return x
 
-    def _enter(self, r: Row, leaves: Sequence[Any], keep: bool) -> None:
-        """Let the row of a key be `leaves`; `keep`: what it has already stays."""
+    def _entry(self, x: Any) -> tuple[list[Any], list[Any]]:
+        """What becomes an entry: its numbers, and those that say which tuples it has."""
+        leaves = self.tj_leaves(self.tj_get(x))
+        return leaves, self.tj_numbers_of(x) if self.tj_numbers else []
+
+    def _enter(self, r: Row, entry: tuple[list[Any], list[Any]], keep: bool) -> None:
+        """Let the row of a key be `entry`; `keep`: what it has already stays."""
+        leaves, which = entry
         self.tj_forget_head()
         n = self.tj_used()
         to = ops.compare.select(r.found, r.at, raw_of(n))
@@ -106,6 +115,9 @@ class Table(Slots):
             c[user(at)] = box(new)
             if not isinstance(p, bool):
                 p[user(at)] = box(ops.compare.select(r.found, nth(p.read(), at), flag) if m < count else flag)
+        stays = len(which) if keep or self.tj_is_set else self.tj_key_tuples()
+        for m, (c, new) in enumerate(zip(self.tj_numbers, which, strict=True)):
+            c[user(at)] = box(ops.compare.select(r.found, nth(c.read(), at), new) if m < stays else new)
         self.tj_slots[user(r.slot)] = box(ops.arithmetic.add(at, np.int64(1)))
         fresh = ops.create.convert(ops.compare.not_(r.found), _I64)
         self.tj_let_be(ops.arithmetic.add(raw_of(self.tj_number()), fresh))
@@ -127,7 +139,11 @@ class Table(Slots):
             there = np.bool_(p) if isinstance(p, bool) else nth(p.read(), r.at)
             raw = ops.compare.select(r.found, nth(c.read(), r.at), convert(to_raw(taken(leaf)), c.aval.dtype))
             found.append(_number(raw, there, python_of(leaf), r.found))
-        return tree.unflatten(structure, found)
+        made, tuples = tree.unflatten(structure, found), active.session().choices.tuples
+        if columns := self.tj_numbers[self.tj_key_tuples() if self.tj_numbers else 0 :]:
+            others = zip(columns, tuples.of_item(default), strict=True)
+            tuples.note_item(made, [ops.compare.select(r.found, nth(c.read(), r.at), n) for c, n in others])
+        return made
 
     # -- what dicts and sets do
 
@@ -150,11 +166,7 @@ class Table(Slots):
         if self.tj_of is collections.Counter:
             return self._value(r, 0)
         leave_if(ops.compare.not_(r.found), MISSING)
-        values = tree.unflatten(self.tj_items.tree, self._leaves_at(r.at))
-        return self.tj_show(values[1])
-
-    def _leaves_at(self, at: Any) -> list[Any]:
-        return tree.leaves(self.tj_item(at))
+        return self.tj_show(self.tj_item(r.at)[1])
 
     def setdefault(self, key: Any, default: Any = None, /) -> Any:
         """As of a dict."""
@@ -164,19 +176,19 @@ class Table(Slots):
     def _set_default(self, key: Any, default: Any) -> Any:
         r = self.tj_place_for(key)
         found = self._value(r, default)
-        self._enter(r, self.tj_leaves(self.tj_get((key, default))), True)
+        self._enter(r, self._entry((key, default)), True)
         return self.tj_show(found)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._only_dict("__setitem__")
-        leaves = self.tj_leaves(self.tj_get((key, value)))
-        self._enter(self.tj_place_for(key), leaves, False)
+        entry = self._entry((key, value))
+        self._enter(self.tj_place_for(key), entry, False)
 
     def add(self, key: Any, /) -> None:
         """As of a set."""
         self._only_set("add")
-        leaves = self.tj_leaves(self.tj_get(key))
-        self._enter(self.tj_place_for(key), leaves, True)
+        entry = self._entry(key)
+        self._enter(self.tj_place_for(key), entry, True)
 
     def pop(self, key: Any, /, *default: Any) -> Any:
         """As of a dict."""
@@ -186,7 +198,7 @@ class Table(Slots):
             found = self._value(r, *default)
         else:
             leave_if(ops.compare.not_(r.found), MISSING)
-            found = tree.unflatten(self.tj_items.tree, self._leaves_at(r.at))[1]
+            found = self.tj_item(r.at)[1]
         self.tj_take_out(r)
         return found
 
@@ -249,8 +261,8 @@ class Table(Slots):
 
     # -- all entries, as lists
 
-    def tj_list(self, which: int | None) -> Buffer:
-        """The entries, or of all of them the keys (0) or values (1)."""
+    def tj_list(self, which: int | None, made_anew: bool = True) -> Buffer:
+        """The entries, or of all of them the keys (0) or values (1). `made_anew`: somebody sees pairs."""
         items, raws = self.tj_items, iter(self.tj_closed()[1])
         columns = [new_array(next(raws)) for _ in self.tj_columns]
         python = [p if isinstance(p, bool) else new_array(next(raws)) for p in self.tj_python]
@@ -261,6 +273,12 @@ class Table(Slots):
         trees = [items.tree] if items is not self.tj_items or self.tj_is_set else items.tree.children()
         made = Buffer(list, items, columns, python, self.tj_length)
         made.tj_shares, made.tj_tuples = not all(t.is_leaf() for t in trees), self.tj_tuples
+        numbers, count = [new_array(next(raws)) for _ in self.tj_numbers], self.tj_key_tuples()
+        if which is not None and not self.tj_is_set:
+            numbers = numbers[:count] if which == 0 else numbers[count:]
+        elif made_anew and not self.tj_is_set and active.session().choices.tuples.numbered:
+            numbers.insert(0, new_array(active.session().choices.tuples.fresh(self.tj_room)))
+        made.tj_numbers, made.tj_shares = numbers, made.tj_shares and not numbers
         return made
 
     def _view(self, which: int | None, name: str) -> View:
@@ -287,10 +305,10 @@ class Table(Slots):
         """A dict or set of the same entries."""
         if (cls is set) != self.tj_is_set:
             raise self.tj_refusal(f"a {cls.__name__} made of it")
-        part, slots = self.tj_list(None), self.tj_closed()[0]
+        part, slots = self.tj_list(None, False), self.tj_closed()[0]
         made = Table(list, part.tj_items, part.tj_columns, part.tj_python, part.tj_length)
         made.tj_of, made.tj_slots, made.tj_cut = cls, new_array(slots), self.tj_cut
-        made.tj_tuples = self.tj_tuples
+        made.tj_tuples, made.tj_numbers = self.tj_tuples, part.tj_numbers
         made.tj_factory = self.tj_factory if cls is collections.defaultdict else None
         return made
 
@@ -341,15 +359,22 @@ def as_list(x: Any, ordered: bool = True) -> Any:
 
 
 class Filled(NamedTuple):
-    """What makes a dict or set of a table's arrays."""
+    """What makes a dict or set of a table's arrays; the last `which` of them say which tuples keys and values are."""
 
     cls: type
     factory: Callable[[], Any] | None
     made: Made
+    which: int = 0
 
-    def __call__(self, slots: Any, *pieces: Any) -> Any:
-        """The dict or set, or a table again if the arrays are traced."""
-        entries = self.made(*pieces)
+    def __call__(self, slots: Any, *pieces: Any, once: Once | None = None) -> Any:
+        """The dict or set, or a table again if the arrays are traced. `once`: the tuples of this call."""
+        first = len(pieces) - self.which
+        entries = self.made(*pieces[:first])
+        if once is not None:
+            if type(entries) is Buffer:
+                raise BufferedListError(what="what may be one thing, as results of a call that is traced,")
+            numbers = zip(*(c[: len(entries)].tolist() for c in pieces[first:]), strict=True)
+            entries = [self._entry(x, iter(row), once) for x, row in zip(entries, numbers, strict=True)]
         if type(entries) is Buffer:
             out = Table(list, entries.tj_items, entries.tj_columns, entries.tj_python, entries.tj_length)
             out.tj_of, out.tj_factory, out.tj_slots, out.tj_cut = self.cls, self.factory, slots, False
@@ -358,6 +383,9 @@ class Filled(NamedTuple):
             return collections.defaultdict(self.factory, entries)
         return self.cls(entries) if self.cls is set else self.cls(dict(entries))
 
+    def _entry(self, x: Any, numbers: Iterator[int], once: Once) -> Any:
+        return once.item(x, numbers) if self.cls is set else tuple([once.item(y, numbers) for y in x])
+
 
 def parts(x: Columns) -> tuple[Any, list[Any]]:
     """What makes what a buffer or table stands for, and of what."""
@@ -365,7 +393,8 @@ def parts(x: Columns) -> tuple[Any, list[Any]]:
         return parts_of_list(x)  # type: ignore[arg-type]
     if x.tj_is_set and x.tj_cut:  # it depends on what was in the set
         raise x.tj_refusal("the order of a set of which items were taken out, as a result")
-    entries = x.tj_list(None)
-    entries.tj_shares = False  # it is given up here
+    entries = x.tj_list(None, False)
+    numbers, entries.tj_numbers, entries.tj_shares = entries.tj_numbers, [], False  # it is given up here
     made, pieces = parts_of_list(entries)
-    return Filled(x.tj_of, x.tj_factory, made), [new_array(x.tj_closed()[0]), *pieces]
+    slots = new_array(x.tj_closed()[0])
+    return Filled(x.tj_of, x.tj_factory, made, len(numbers)), [slots, *pieces, *numbers]

@@ -248,7 +248,7 @@ class Tuples:
             met.add(id(x))
             if isinstance(x, Columns):
                 mine = set(x.tj_tokens())
-                twice |= not mine.isdisjoint(self.shared)
+                twice |= x.tj_shares or not mine.isdisjoint(self.shared)
             else:
                 mine = set(self.mark(x).lists)
                 vague |= self.mark(x).vague

@@ -1,4 +1,4 @@
-"""Variates of SciPy's distributions by what they are made of: parameters, which may be traced, and draws of a generator.
+"""Variates of SciPy's distributions, of parameters, which may be traced, and a generator's draws.
 
 SciPy's `rvs` asks whether the parameters are in the domain, and makes a whole number Python's: both need values. So it
 is written once more here, around the draws of each distribution, which are SciPy's own.

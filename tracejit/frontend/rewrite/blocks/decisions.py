@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError, user_location
+from tracejit.errors.refusals import may_number
 from tracejit.frontend import active
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec, TypeChange
 from tracejit.tracing import is_tracing
@@ -44,7 +45,8 @@ def refusal(e: BaseException, body: Any, s: Spec) -> Any:
     where = place(body, s.line)
     if isinstance(e, TypeChange):
         return LoopTypeError(kind=s.kind, name=e.name, before=e.before, after=e.after, where=where)
-    return TracedLoopError(kind=s.kind, reason=e.reason, where=where)
+    error = TracedLoopError(kind=s.kind, reason=e.reason, where=where)
+    return may_number(error) if e.numbers_tuples else error
 
 
 @contextlib.contextmanager

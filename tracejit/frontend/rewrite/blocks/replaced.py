@@ -74,8 +74,15 @@ class Replaced:
         ]
         seen = frame.containers.seen.keys() | frame.containers.tuples.keys()
         session = active.session()  # which may have met them in the step
-        if any(id(x) in seen or session.is_stand_in(x) for x in (*mine, *may_be)):
-            raise NotNative(f"`{name}` is a container of outside after a step", peel=True, name=name)
+        found = [x for x in (*mine, *may_be) if id(x) in seen or session.is_stand_in(x)]
+        if (
+            tuples := session.choices.tuples.numbered and session.choices.tuples
+        ):  # whose numbers say which they are
+            found = [x for x in found if type(x) is not tuple or tuples.number(x) is None]
+        if found:
+            error = NotNative(f"`{name}` is a container of outside after a step", peel=True, name=name)
+            error.numbers_tuples = all(type(x) is tuple for x in found)
+            raise error
 
     def check_handed_on(
         self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]

@@ -38,7 +38,10 @@ class Spec(NamedTuple):
 
 
 class NotNative(Exception):
-    """A loop or branch can't be staged. `peel`: it may be after its first step has run in Python."""
+    """A loop or branch can't be staged. `peel`: it may be after its first step has run in Python. `numbers_tuples`: it
+    may be where tuples have numbers."""
+
+    numbers_tuples = False
 
     def __init__(self, reason: str, peel: bool = False, name: str | None = None) -> None:
         super().__init__(reason)

@@ -256,11 +256,10 @@ def _variance(fn: Any, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, 
     if of_real_parts and (known or d.kind != "f" or d.itemsize * 2 != dtype_of(x).itemsize):
         raise UnsupportedFunctionError(name="numpy.var of complex numbers in such a dtype")
     x = x if of_real_parts else as_asked(x, dtype, inexact_dtype(dtype_of(x)))
-    shape = shape_of(x)
-    axes = reduced_axes("var", axis, len(shape))
+    axes = reduced_axes("var", axis, len(shape := shape_of(x)))
     let_numpy_warn(fn, x, axes, where, ddof, ddof=ddof)
-    of = as_asked(x, dtype, d) if of_real_parts else x
-    center = cast(raw(mean) if known else mean_of(of, axes, where), dtype_of(x))
+    parts = as_asked(x, dtype, d) if of_real_parts else x
+    center = cast(raw(mean) if known else mean_of(parts, axes, where), dtype_of(x))
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
     total = ops.reduce.reduce_sum(mask_with(squared(d), where, 0), axes=axes) if axes else squared(d)
     n = or_warned(count_of(shape, axes, where), ddof, NO_FREEDOM)
