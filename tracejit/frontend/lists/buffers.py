@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -12,7 +13,7 @@ from tracejit import ops
 from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns, Number, raw_of, user
 from tracejit.frontend.lists.items import Items
-from tracejit.frontend.lists.joins import extend, grow
+from tracejit.frontend.lists.joins import compare, extend, grow
 from tracejit.frontend.lists.options import Options, any_common
 from tracejit.frontend.lists.stacked import column
 from tracejit.numpy.boxes import extents
@@ -85,6 +86,19 @@ class Buffer(Columns):
         grow(made, second.tj_room)
         extend(made, second)
         return made
+
+    def __mul__(self, times: Any) -> Any:
+        if type(times) is not int or times < 1:
+            raise self.tj_refusal("`*` with another number than a known one from 1 on")
+        return functools.reduce(self._sum, [self] * (times - 1), self.copy())
+
+    __rmul__ = __mul__
+
+    def _compared(self, other: Any, how: str) -> Any:
+        if type(other) is list and not other:
+            other = self.tj_part(0, 0)
+        other = self._like(other) if type(other) is list else other
+        return compare(self, other, how) if type(other) is Buffer else NotImplemented
 
     def _like(self, xs: list[Any]) -> Buffer:
         """A buffer of the items of a list. Raises BufferedListError."""
@@ -335,11 +349,17 @@ def _refuses(name: str) -> Any:
     return method
 
 
+def _compares(how: str) -> Any:
+    return lambda self, other: self._compared(other, how)
+
+
 for _name in (
-    *("len", "contains", "reversed", "delitem", "repr", "str", "format", "eq", "ne", "lt", "le", "gt", "ge"),
-    *("mul", "rmul", "imul", "reduce_ex", "copy", "deepcopy", "dir", "array", "index"),
+    *("len", "contains", "reversed", "delitem", "repr", "str", "format", "imul", "reduce_ex", "copy"),
+    *("deepcopy", "dir", "array", "index"),
 ):
     setattr(Buffer, f"__{_name}__", _refuses(f"__{_name}__"))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Buffer, f"__{_name}__", _compares(_name))
 
 
 def ordered(columns: list[Any], backwards: bool) -> Any:

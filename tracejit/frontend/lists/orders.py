@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops, tree
-from tracejit.frontend.lists import picked, tables
+from tracejit.frontend.lists import picked, seen, tables
 from tracejit.frontend.lists.buffers import Buffer, ordered
 from tracejit.frontend.lists.items import common
 from tracejit.frontend.rewrite.blocks.decisions import capturing
@@ -47,7 +47,7 @@ def sorted_by(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`."""
     if key is None or type(reverse) not in (bool, int):
         return sorted_(xs, key=key, reverse=reverse)
-    xs = tables.as_list(xs, ordered=False)
+    xs = seen.as_list(xs, ordered=False)
     if type(xs) is Buffer:
         return xs.tj_ordered(_keys(xs, key), bool(reverse))
     return _sorted(list(xs), key, reverse)
@@ -93,7 +93,7 @@ def unread(x: Any, name: str) -> Any:
 
 def extremum_by(builtin_: Callable[..., Any], xs: Any, key: Any, rest: dict[str, Any]) -> Any:
     """`min` or `max`, of what is in `xs`, by `key`; `rest`: what it is if there is nothing."""
-    xs = tables.as_list(xs, ordered=False)
+    xs = seen.as_list(xs, ordered=False)
     if type(xs) is Buffer:
         return _extremum_of_list(builtin_, xs, key, rest)
     items = xs if type(xs) in (list, tuple, range) else list(xs)

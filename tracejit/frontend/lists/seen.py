@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from tracejit.frontend.lists.buffers import Buffer, example
 from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.lists.slots import Slots
 
 _OPERATORS = ("and", "or", "xor", "sub", "rand", "ror", "rxor", "rsub", "ior", "iand", "isub", "ixor")
 _OTHERS = (
@@ -92,3 +93,30 @@ class View(Columns):
 
 
 refuse(View, "getitem", "setitem", "delitem")
+
+
+def walked(x: Any) -> tuple[Any, int | None]:
+    """The dict that a loop runs over, and what of its entries the loop sees. Raises BufferedListError: the order is a
+    set's."""
+    if type(x) is View:
+        return x.tj_table, x.tj_which
+    if x.tj_is_set:
+        raise x.tj_refusal("the order of the items of a set")
+    return x, 0
+
+
+def as_list(x: Any, ordered: bool = True) -> Any:
+    """The keys of a table as a list, or what a view of one shows, anything else as it is. `ordered`: in which order
+    they come is seen.
+
+    Raises BufferedListError: the order is a set's.
+    """
+    if type(x) is View:
+        return x.tj_list()
+    if not isinstance(x, Slots):
+        return x
+    if ordered and x.tj_is_set:
+        raise x.tj_refusal("the order of the items of a set")
+    made = x.tj_list(0)
+    made.tj_seen_of = x, "keys"
+    return made

@@ -20,6 +20,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.indexing import refill
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import taken
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.tracing import Box, box, new_array, to_raw
@@ -120,7 +121,7 @@ class Slots(Columns):
     """Rows that are found by their keys. `tj_cut`: entries may have been taken out. `tj_of`: the
     class of dicts or sets."""
 
-    __slots__ = ("tj_cut", "tj_of", "tj_slots")
+    __slots__ = ("tj_cut", "tj_keyed", "tj_of", "tj_slots")
 
     @property
     def tj_is_set(self) -> bool:
@@ -136,7 +137,16 @@ class Slots(Columns):
             self.tj_items.tree.num_leaves if self.tj_is_set else self.tj_items.tree.children()[0].num_leaves
         )
 
-    # -- which tuples keys and values are (`numbered`)
+    # -- which tuples keys and values are
+
+    def tj_token(self, which: int | None) -> Any:
+        """What stands for the tuples in all entries, or of all of them in the keys (0) or values (1)."""
+        if self.tj_is_set or which is not None:
+            return self.tj_tuples if which == 1 else self.tj_keyed
+        both, session = object(), active.session()
+        if session is not None:
+            session.choices.tuples.link(both, (self.tj_keyed, self.tj_tuples))
+        return both
 
     def tj_parts(self, x: Any) -> tuple[Any, ...]:
         """The key, or the key and the value, of an entry."""
@@ -221,9 +231,21 @@ class Slots(Columns):
         """How many rows it has, with the gaps."""
         return extents.add(self.tj_number(), extents.number(self.tj_first))
 
+    def tj_close_up(self) -> None:
+        """Let it have no gaps."""
+        if self.tj_has_gaps():
+            slots, rest = self.tj_closed()
+            refill([(x.storage, y) for x, y in zip(super().tj_arrays(), rest, strict=True)])
+            refill([(self.tj_slots.storage, slots)])
+            self.tj_first = 0
+
     def tj_place_for(self, key: Any) -> Row:
-        """Where a key is, or will be: gaps are closed up where no row is free."""
-        self.tj_check_free()
+        """Where a key is, or will be: gaps are closed up where no row is free. While a loop runs over it, it is there:
+        where it is not, Python raises."""
+        if self.tj_walked:
+            r = self.tj_row(key)
+            leave_if(ops.compare.not_(r.found), "a dict to which a loop over it adds a key")
+            return r
         if self.tj_has_gaps():
             full = ops.compare.eq(raw_of(self.tj_used()), np.int64(self.tj_room))
             arrays = [self.tj_slots, *super().tj_arrays()]
@@ -249,8 +271,10 @@ class Slots(Columns):
         return closed(arrays[0], arrays[1:]) if self.tj_has_gaps() else (arrays[0], arrays[1:])
 
     def tj_take_out(self, r: Row) -> None:
-        """Take out the entry of a key, if there is one."""
-        self.tj_check_free()
+        """Take out the entry of a key, if there is one. While a loop runs over it, there is none: Python raises."""
+        if self.tj_walked:
+            leave_if(r.found, "a dict from which a loop over it takes a key")
+            return
         self.tj_forget_head()
         self.tj_cut = True
         columns = [c.read() for c in self.tj_columns[: self.tj_keys()]]

@@ -22,7 +22,7 @@ from tracejit.errors import BufferedListError
 from tracejit.frontend import active
 from tracejit.frontend.lists import arenas
 from tracejit.frontend.lists.buffers import Buffer
-from tracejit.frontend.lists.columns import FULL, Columns, raw_of, user
+from tracejit.frontend.lists.columns import FULL, Columns, Number, raw_of, user
 from tracejit.frontend.lists.items import Items, items_of
 from tracejit.frontend.lists.made import Made
 from tracejit.frontend.lists.made import parts as parts_of_list
@@ -50,7 +50,7 @@ _I64 = np.dtype(np.int64)
 class Table(Slots):
     """The stand-in of a dict or set."""
 
-    __slots__ = ("tj_factory", "tj_keyed")
+    __slots__ = ("tj_factory",)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.tj_keyed = Keys()
@@ -272,7 +272,7 @@ class Table(Slots):
             items, columns, python = Items(structure, items.kinds[part]), columns[part], python[part]
         trees = [items.tree] if items is not self.tj_items or self.tj_is_set else items.tree.children()
         made = Buffer(list, items, columns, python, self.tj_length)
-        made.tj_shares, made.tj_tuples = not all(t.is_leaf() for t in trees), self.tj_tuples
+        made.tj_shares, made.tj_tuples = not all(t.is_leaf() for t in trees), self.tj_token(which)
         numbers, count = [new_array(next(raws)) for _ in self.tj_numbers], self.tj_key_tuples()
         if which is not None and not self.tj_is_set:
             numbers = numbers[:count] if which == 0 else numbers[count:]
@@ -280,6 +280,14 @@ class Table(Slots):
             numbers.insert(0, new_array(active.session().choices.tuples.fresh(self.tj_room)))
         made.tj_numbers, made.tj_shares = numbers, made.tj_shares and not numbers
         return made
+
+    def tj_entry(self, k: Number, which: int | None) -> Any:
+        """Entry `k`, or its key (0) or value (1), which stay in it."""
+        key, *value = parts = self.tj_parts(self.tj_item(k))
+        tuples = active.session().choices.tuples
+        for part, token in zip(parts, (self.tj_keyed, self.tj_tuples), strict=False):
+            tuples.taken(part, token)
+        return key if self.tj_is_set or which == 0 else value[0] if which == 1 else parts
 
     def _view(self, which: int | None, name: str) -> View:
         self._only_dict(name)
@@ -339,23 +347,6 @@ def _number(raw: Any, there: Any, otherwise: Any, found: Any) -> Any:
 
 
 # ---------------------------------------------------------------- what it gives to others
-
-
-def as_list(x: Any, ordered: bool = True) -> Any:
-    """The keys of a table as a list, or what a view of one shows, anything else as it is. `ordered`: in which order
-    they come is seen.
-
-    Raises BufferedListError: the order is a set's.
-    """
-    if type(x) is View:
-        return x.tj_list()
-    if type(x) is not Table:
-        return x
-    if ordered and x.tj_is_set:
-        raise x.tj_refusal("the order of the items of a set")
-    made = x.tj_list(0)
-    made.tj_seen_of = x, "keys"
-    return made
 
 
 class Filled(NamedTuple):

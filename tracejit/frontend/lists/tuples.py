@@ -126,6 +126,10 @@ class Tuples:
                     self.linked[token] = self.linked.get(token, set()) | {one}
             self._is_in(t, m, token)
 
+    def link(self, token: Any, others: Iterable[Any]) -> None:
+        """What has `token` may have the same tuples as the others."""
+        self.linked[token] = self.linked.get(token, set()) | {*others}
+
     def found(self, x: Any, name: str | None) -> bool:
         """A step has found a tuple in a name, or (None) inside of what a name has. Whether it is not known which it
         is."""

@@ -15,7 +15,7 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.errors import TracerIntegerError, UnfollowedError
 from tracejit.frontend import active
-from tracejit.frontend.lists import tables, wholes
+from tracejit.frontend.lists import seen, wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.orders import extremum_by
 from tracejit.frontend.origins import is_library_class
@@ -131,7 +131,7 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
     def extremum(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], types.GeneratorType):
             args = (tuple(args[0]),)
-        args = (tables.as_list(args[0], ordered=False),) if len(args) == 1 else args
+        args = (seen.as_list(args[0], ordered=False),) if len(args) == 1 else args
         if len(args) == 1 and not kwargs and type(args[0]) is Buffer:
             return wholes.extremum(args[0], better)
         if len(args) == 1 and kwargs.get("key") is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import control, dtypes, ops
 from tracejit.control.regions.staging import convert
-from tracejit.frontend.lists import lookups, tables, wholes
+from tracejit.frontend.lists import lookups, seen, tables, wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.seen import View
@@ -104,7 +104,7 @@ def len_(x: Any) -> Any:
 
 def list_(*args: Any) -> Any:
     """`list`."""
-    xs = tables.as_list(args[0]) if len(args) == 1 else None
+    xs = seen.as_list(args[0]) if len(args) == 1 else None
     return xs.tj_part(0, xs.tj_number()) if type(xs) is Buffer else list(*args)
 
 
@@ -122,7 +122,7 @@ def is_long(x: Any) -> bool:
 
 def sum_(xs: Any, /, start: Any = 0) -> Any:
     """`sum`: one after the other, in the order of the items."""
-    xs = tables.as_list(xs, ordered=False)
+    xs = seen.as_list(xs, ordered=False)
     if type(xs) is Buffer:
         return wholes.total(xs, start)
     if (whole := run(xs)) is not None:
@@ -148,7 +148,7 @@ def over_rows(step: Callable[[Any, Any], Any], first: Any, whole: Box) -> Any:
 def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`, of numbers of one kind: which kind an item of the result has would depend on values otherwise. The
     order that Python gives NaN has no rule."""
-    xs = tables.as_list(xs, ordered=False)
+    xs = seen.as_list(xs, ordered=False)
     if type(xs) is Buffer:
         return xs.tj_ordered(key, reverse)
     items = list(xs)

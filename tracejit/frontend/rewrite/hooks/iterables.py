@@ -12,8 +12,9 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.config import config
-from tracejit.frontend.lists import tables
+from tracejit.frontend.lists import seen, tables
 from tracejit.frontend.lists.buffers import Buffer
+from tracejit.frontend.lists.seen import View
 from tracejit.frontend.rewrite.hooks.lazies import Lazy
 from tracejit.frontend.rewrite.hooks.messages import Raise
 from tracejit.frontend.rewrite.hooks.steps import Steps
@@ -242,6 +243,17 @@ class ItemSteps(Steps):
         return self.x.tj_shown(k)
 
 
+class EntrySteps(Steps):
+    """The entries of a dict with traced keys, or its keys (0) or values (1), as they are when a step asks for them."""
+
+    def __init__(self, table: tables.Table, which: int | None) -> None:
+        super().__init__(table.tj_number())
+        self.table, self.which = table, which
+
+    def item(self, k: Number) -> Any:
+        return self.table.tj_entry(k, self.which)
+
+
 def steps_of(x: Any) -> Steps | None:
     """What is known of an iterable; None if only Python can iterate over it."""
     if type(x) is builtins.range:
@@ -254,7 +266,8 @@ def steps_of(x: Any) -> Steps | None:
         return RowSteps(x, whole)
     if isinstance(x, (list, tuple)) and type(x) in (list, tuple) and len(x) > _LONGEST_WRITTEN_OUT:
         return TableSteps.of(x)
-    x = tables.as_list(x)
+    if type(x) is tables.Table or type(x) is View:
+        return EntrySteps(*seen.walked(x))
     if type(x) is Buffer:
         return ItemSteps(x)
     if type(x) is Flat:

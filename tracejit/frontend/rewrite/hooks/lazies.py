@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import ops
 from tracejit.errors import TracedIterationError, TracejitError, UnfollowedError
-from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.lists.columns import Columns, raw_of
+from tracejit.frontend.lists.slots import Slots
 from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.numbers import leave_if
 
 _EXAMPLES: dict[str, Any] = {
     "range": lambda: range(0), "zip": zip, "enumerate": lambda: enumerate(()),
@@ -114,9 +117,15 @@ def walked(iterable: Any) -> Iterator[None]:
     buffers: list[Columns] = [iterable] if isinstance(iterable, Columns) else []
     for x, length in _lists_of(iterable):
         if x.tj_length is not length:
-            raise x.tj_refusal("an iterator over it after a change")
+            if not isinstance(x, Slots):
+                raise x.tj_refusal("an iterator over it after a change")
+            now, then = extents.number(x.tj_length), extents.number(length)
+            leave_if(ops.compare.ne(raw_of(now), raw_of(then)), "an iterator over a dict of another size")
         buffers.append(x)
     buffers += [x.tj_seen_of[0] for x in buffers if x.tj_seen_of is not None]
+    for x in buffers:
+        if isinstance(x, Slots):
+            x.tj_close_up()
     for x in buffers:
         x.tj_walked += 1
     try:
