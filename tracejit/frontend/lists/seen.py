@@ -5,7 +5,7 @@ It shows what the dict has when it is asked, not when it was made.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from tracejit.frontend.lists.buffers import Buffer, example
 from tracejit.frontend.lists.columns import Columns
@@ -117,6 +117,6 @@ def as_list(x: Any, ordered: bool = True) -> Any:
         return x
     if ordered and x.tj_is_set:
         raise x.tj_refusal("the order of the items of a set")
-    made = x.tj_list(0)
+    made = cast(Any, x).tj_list(0)
     made.tj_seen_of = x, "keys"
     return made

@@ -50,10 +50,15 @@ def asked(name: str, read: Callable[[], Any], dtype: np.dtype) -> Any:
     )
 
 
+#: The streams of a process, as `session.streams` has them.
+_NAMES = ("stdout", "stderr")
+
+
 def _check(name: str, stream: Standard | Outside | None = None) -> None:
     """Raises UnfollowedError where an entry, which writes into `stream` if it does, would not be what Python does."""
     session = active.session()
-    if type(stream) is not Outside and session.streams != (sys.stdout, sys.stderr):
+    names = (stream.name,) if type(stream) is Standard else () if stream is not None else _NAMES
+    if any(getattr(sys, n) is not session.streams[_NAMES.index(n)] for n in names):
         raise UnfollowedError(
             what=f"`{name}`", reason="`sys.stdout` or `sys.stderr` is redirected in the function"
         )
@@ -251,7 +256,7 @@ def of_outside(value: Any) -> Stream:
 
 def of_module(name: str) -> Stream | Buffer | None:
     """The stand-in of `sys.<name>`, if that is a stream to write to."""
-    return _standard(name) if name in ("stdout", "stderr") and is_recording() else None
+    return _standard(name) if name in _NAMES and is_recording() else None
 
 
 def _standard(name: str) -> Stream | Buffer:
@@ -262,7 +267,7 @@ def _standard(name: str) -> Stream | Buffer:
 
 def redirected() -> Iterator[tuple[str, Buffer]]:
     """The buffers of traced code that `sys.stdout` and `sys.stderr` are now, with names."""
-    for name in ("stdout", "stderr"):
+    for name in _NAMES:
         if type(now := getattr(sys, name)) is Buffer:
             yield f"sys.{name}", now
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +13,8 @@ from tracejit.errors.refusals import may_number
 from tracejit.frontend import active
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec, TypeChange
 from tracejit.tracing import is_tracing
+
+MOST_COUNTED = 1 << 32  # steps of loops that have an end
 
 
 def capturing() -> Any:
@@ -61,3 +65,26 @@ def perhaps_never(body: Any, s: Spec) -> Iterator[None]:
             problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
             TracedLoopError(kind=s.kind, reason=problem, where=place(body, s.line))  # noted when it is made
         raise
+
+
+@contextlib.contextmanager
+def perhaps_numbered(numbers: bool) -> Iterator[None]:
+    """The steps of a loop that is not native, but perhaps would be where tuples have numbers."""
+    try:
+        yield
+    except TracejitError as e:
+        if numbers:
+            may_number(e)
+        raise
+
+
+def times(n: int) -> str:
+    """How often something is done, for people."""
+    return "once" if n == 1 else f"{n} times" if n < MOST_COUNTED else "until it ends"
+
+
+@functools.lru_cache(1024)
+def loops_inside(code: types.CodeType) -> int:
+    """How many loops lie in each other in the body of a loop."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return max((c.co_name.startswith("_tj_body_") + loops_inside(c) for c in inner), default=0)

@@ -20,6 +20,7 @@ from typing import Any
 
 from tracejit import ops, tree
 from tracejit.frontend.lists.items import common
+from tracejit.frontend.lists.options import any_common
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place, get
 from tracejit.frontend.rewrite.blocks.containers import flatten
@@ -216,7 +217,7 @@ class Collector:
         """The lists that grow. Raises NotNative."""
         grown = [*lists.appended()]
         if not self.picked.collects((x for _, _, new in grown for x in new), lists.tails):
-            raise NotNative(f"it may append a tuple to `{grown[0][0]}` in many steps, or to another list")
+            self._ask_for_buffers(grown)
         found = [Filled(items, self._groups(label, new, items)) for label, items, new in grown]
         if not self.later.isdisjoint(self.arrays):
             raise NotNative("it appends an array that the step before has appended")
@@ -225,6 +226,18 @@ class Collector:
             if array is not x:
                 raise NotNative(f"`{name}` is a part of what it appends to a list", name=name)
         return found
+
+    def _ask_for_buffers(self, grown: list[tuple[str, Any, list[Any]]]) -> None:
+        """Which tuples a step appends has to be known: lists whose length the program knows have numbers for that.
+        Raises NotNative, or what asks for such a list."""
+        tuples = capturing().choices.tuples
+        for _, items, new in grown if tuples.numbered else ():
+            kinds = any_common(new)
+            if kinds is not None and kinds.is_tuple:
+                capturing().turn(items, kinds)
+        error = NotNative(f"it may append a tuple to `{grown[0][0]}` in many steps, or to another list")
+        error.numbers_tuples = not tuples.numbered
+        raise error
 
     def _carried(self, label: str, x: Box, column: Column, item: int) -> None:
         """What the step appends is an array that it has found in a name: one of outside in the first step, then one

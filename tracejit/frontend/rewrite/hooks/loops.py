@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import sys
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +16,17 @@ from tracejit.control.regions.rules import Typed
 from tracejit.errors import refusals
 from tracejit.errors.refusals import attempt
 from tracejit.frontend.rewrite.blocks.cells import cells_of, get, put
-from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, perhaps_never, reason_of, refusal
+from tracejit.frontend.rewrite.blocks.decisions import (
+    MOST_COUNTED,
+    capturing,
+    decide,
+    loops_inside,
+    perhaps_never,
+    perhaps_numbered,
+    reason_of,
+    refusal,
+    times,
+)  # fmt: skip
 from tracejit.frontend.rewrite.blocks.grown import Lists
 from tracejit.frontend.rewrite.blocks.results import Result
 from tracejit.frontend.rewrite.blocks.staged import Stager
@@ -45,7 +53,6 @@ MAX_PEELED = 3
 #: exponentially.
 MOST_UNROLLED = 2
 _OTHERS = "others may take from this `itertools.count`, but not from one that is made in the line of the loop"
-MOST_COUNTED = 1 << 32  # steps of loops that have an end
 Block = Callable[..., None]
 
 
@@ -98,19 +105,12 @@ def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> boo
             raise error from e
         decide(session, body, s, "native loop of a traced number of steps")
     elif steps.count <= config.unroll and loops_inside(body.__code__) <= MOST_UNROLLED:
-        decide(session, body, s, f"unrolled: {_times(steps.count)}, which is short")
+        decide(session, body, s, f"unrolled: {times(steps.count)}, which is short")
         spend(iterable, _python_for(iter(iterable), body, s))
         return False
     else:
         return _long_for(session, iterable, steps, body, s)
     return True
-
-
-@functools.lru_cache(1024)
-def loops_inside(code: types.CodeType) -> int:
-    """How many loops lie in each other in the body of a loop."""
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return max((c.co_name.startswith("_tj_body_") + loops_inside(c) for c in inner), default=0)
 
 
 class _Around:
@@ -144,6 +144,7 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     items = iter(iterable)
     count = steps.count
     lists = None if s.stops else Lists(s, cells_of(body), session.growing)
+    numbers = False
     for peeled in range(MAX_PEELED):
         try:
             with attempt(Exception), taken(iterable):
@@ -156,20 +157,22 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
             return True
         except Exception as e:
             reason = e.reason if isinstance(e, NotNative) else reason_of(e)
+            numbers = numbers or getattr(e, "numbers_tuples", False)
             left = peeled > 0 and s.stops and truth(_stopped(body, s)) is None  # by the steps before, perhaps
             if left or not _may_settle(e, s) or peeled + 1 == MAX_PEELED:
                 break
         body(next(items))
         if s.stops and truth(_stopped(body, s)):
             break
-    decide(session, body, s, f"unrolled: {_times(count)}, because {reason}")
+    decide(session, body, s, f"unrolled: {times(count)}, because {reason}")
     endless = reason if steps.endless else None
     more = False
-    if not s.stops or truth(_stopped(body, s)) is False:
-        more = _python_for(items, body, s, endless)
-    elif truth(_stopped(body, s)) is None:
-        _guarded(items, body, s, endless)
-        more = True
+    with perhaps_numbered(numbers):
+        if not s.stops or truth(_stopped(body, s)) is False:
+            more = _python_for(items, body, s, endless)
+        elif truth(_stopped(body, s)) is None:
+            _guarded(items, body, s, endless)
+            more = True
     spend(iterable, more)
     return False
 
@@ -177,10 +180,6 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
 def _may_settle(e: BaseException, s: Spec) -> bool:
     """Whether it may be native after one more step in Python."""
     return (isinstance(e, NotNative) and e.peel) or (isinstance(e, NameError) and e.name in s.keep)
-
-
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times" if n < MOST_COUNTED else "until it ends"
 
 
 def _python_for(
@@ -354,7 +353,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
             try:
                 with perhaps_never(body, s) if known is None else attempt(Exception):
                     _native_while(go_on, test, body, s, known is None, mixes=done > 0)
-                after = f", after {_times(done)} in Python" if done else ""
+                after = f", after {times(done)} in Python" if done else ""
                 decide(session, body, s, f"native loop{after}")
                 return
             except BaseException as e:
@@ -368,7 +367,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         body()
         done += 1
     if session is not None:
-        decide(session, body, s, f"unrolled: {_times(done)}" + (f", because {reason}" if done else ""))
+        decide(session, body, s, f"unrolled: {times(done)}" + (f", because {reason}" if done else ""))
 
 
 def _question(stopped: Any, test: Callable[[], Any]) -> Any:
