@@ -74,11 +74,13 @@ class TracejitError(Exception):
     numbers_tuples = False
     #: Of loops: whether a known number of steps, however large, is enough.
     fills_lists = False
+    #: Of loops: whether that is asked for since it makes lists of a known length, and is not needed.
+    by_count = False
 
     @property
     def asks(self) -> bool:
         """Whether another trace may know what is missing in this one."""
-        return bool(self.places or self.structure or self.arguments)
+        return bool(self.places or self.structure or self.arguments or self.by_count)
 
     def __init_subclass__(cls) -> None:
         if "code" in cls.__dict__:

@@ -112,6 +112,7 @@ class Run(Memory):
         self.has_texts = False
         self.has_variants = False  # whether a value is of one type or another, as conditions say
         self.plain_lists = False  # lists of traced length have items of one type only
+        self.by_count = False  # whether loops that fill lists may ask how often they run, which arguments say
         self.used_options = False  # whether one had items of several
         self.no_variants = False  # whether code would not see that
         self.streams = sys.stdout, sys.stderr  # as the run finds them

@@ -26,6 +26,20 @@ class MoreNeeded(Exception):
         self.followed = followed
         self.error = error
 
+    @property
+    def counts(self) -> bool:
+        """Whether the sizes only say how often a loop fills lists."""
+        return getattr(self.error, "by_count", False)
+
+
+def more(e: MoreNeeded, call: Any, options: Any, varying: Any) -> Any:
+    """The options with which tracing may go on; raises what was raised where they are those of before."""
+    if e.sizes <= options.sizes and e.followed <= options.followed:
+        raise e.error from None
+    if e.counts:
+        varying.count((key, call.argument(key)) for key in e.sizes)
+    return options.with_more(e.sizes, e.followed)
+
 
 _Held = tuple[list[Any], Any, list[Any]]
 

@@ -15,7 +15,7 @@ from tracejit.api.device import places
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.jit import later
 from tracejit.api.jit.aot import Lowering
-from tracejit.api.jit.arguments import MoreNeeded
+from tracejit.api.jit.arguments import MoreNeeded, more
 from tracejit.api.jit.bounded import BOUNDED
 from tracejit.api.jit.fastpath import MISS, fast_call
 from tracejit.api.jit.programs import Program, raw_const
@@ -233,27 +233,27 @@ class Jitted(Attributed):
         options = self.options
         while True:
             call = Call(self.fun, options, args, kwargs)
-            call.path = path
-            call.over = over and not any(isinstance(x, Value) for x in call.raw)
+            if gone := self._varying.varying_counts(call.argument):
+                options = self._keep(self.options.with_more(frozenset(), less=gone), call)
+                continue
+            call.path, call.over = path, over and not any(isinstance(x, Value) for x in call.raw)
             try:
                 program, consts = self._program(call)
             except MoreNeeded as e:
-                if e.sizes <= options.sizes and e.followed <= options.followed:
-                    raise e.error from None
-                options = options.with_more(e.sizes, e.followed)
+                options = more(e, call, options, self._varying)
                 continue
             if options is not self.options:
                 self._keep(options, call)
             return call, program, consts
 
-    def _keep(self, options: Options, call: Call) -> None:
+    def _keep(self, options: Options, call: Call) -> Options:
         """Later calls have the same sizes in their signature, and the same arguments are followed."""
         with LOCK:
-            new = options.sizes - self.options.sizes
-            self.options = self.options.with_more(options.sizes, options.followed)
+            new, gone = options.sizes - self.options.sizes, self.options.sizes - options.sizes
+            self.options = options = self.options.with_more(options.sizes, options.followed, gone)
             self.forget_fast()
-        if new:
-            tell_sizes(call, new)
+        tell_sizes(call, new)
+        return options
 
     def _program(self, call: Call) -> tuple[Program, list[Any]]:
         """The program for the call's signature whose guards hold, traced if there is none."""

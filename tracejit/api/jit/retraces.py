@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from tracejit.api.common import argument_names, name_of
@@ -26,8 +26,10 @@ def tell_why(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
     return why
 
 
-def tell_sizes(call: Call, keys: Iterable[int | str]) -> None:
-    """Say which arguments are part of the signature from now on."""
+def tell_sizes(call: Call, keys: Collection[int | str]) -> None:
+    """Say which arguments, if any, are part of the signature from now on."""
+    if not keys:
+        return
     names = ", ".join(f"{call.argument_name(key)}={call.argument(key)!r}" for key in keys)
     text = f"{name_of(call.fun)} is traced for every value of {names}: sizes or conditions depend on it"
     messages.debug(1, f"tracejit: {text}")

@@ -61,10 +61,10 @@ class Options:
         #: Arguments whose containers are followed as objects of outside are, since the function changes them.
         self.followed: frozenset[int | str] = frozenset()
 
-    def with_more(self, sizes: frozenset[int | str], followed: frozenset[int | str]) -> Options:
-        """These options with more sizes, and more arguments that are followed."""
+    def with_more(self, sizes: Any, followed: Any = frozenset(), less: Any = frozenset()) -> Options:
+        """These options with more sizes, but for some, and more arguments that are followed."""
         new = copy.copy(self)
-        new.sizes, new.followed = self.sizes | sizes, self.followed | followed
+        new.sizes, new.followed = (self.sizes | sizes) - less, self.followed | followed
         return new
 
     @property

@@ -101,7 +101,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     capture = JitCapture(trace, varying, call.options.device is not None)
     session = frontend.Session(capture, call.options.capture)
     session.copies_views, session.over = copies_views, call.over
-    session.plain_lists = varying.plain_lists
+    session.plain_lists, session.by_count = varying.plain_lists, not varying.counts_vary
     session.room, session.arenas = varying.room, {} if varying.shares_arrays else None
     args = make_args(trace, call.avals(), call.bounds)
     assumptions = Assumptions(call, trace, args, session.decisions)

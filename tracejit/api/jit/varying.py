@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +71,10 @@ class Varying:
         self.plain_lists = False  # whether their items are of one type only
         self.shares_arrays = False  # whether these have their arrays themselves, and no copies
         self.numbers_tuples = False  # whether tuples have numbers, which say which is which
+        #: Arguments that are part of the signature since they say how often a loop fills lists, and what they were:
+        #: as long as these never change, nothing has to be ready for other lengths.
+        self.counts: dict[int | str, Any] = {}
+        self.counts_vary = False
 
     def is_input(self, place: Place) -> bool:
         """Whether what is at a place, or in the list or tuple there, is an input, or is part of a list that grows."""
@@ -158,6 +162,19 @@ class Varying:
             self.changed[place] += 1
             if self.changed[place] >= OFTEN and self.failed[place] < MOST_FAILURES:
                 self.inputs.add(place)
+
+    def count(self, found: Iterable[tuple[int | str, Any]]) -> None:
+        """These arguments say how often a loop fills lists."""
+        self.counts |= dict(found)
+
+    def varying_counts(self, argument: Callable[[int | str], Any]) -> frozenset[int | str]:
+        """The arguments that were found to say how often a loop fills lists, if one of them is another now: they are
+        inputs from now on."""
+        gone = self.counts
+        if all(argument(key) == value for key, value in gone.items()):
+            return frozenset()
+        self.counts, self.counts_vary = {}, True
+        return frozenset(gone)
 
     def make_room(self, room: int) -> bool:
         """Lists that the program lets grow have more room than `room` from now on; False if they have enough."""

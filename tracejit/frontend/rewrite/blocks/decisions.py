@@ -88,3 +88,10 @@ def loops_inside(code: types.CodeType) -> int:
     """How many loops lie in each other in the body of a loop."""
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
     return max((c.co_name.startswith("_tj_body_") + loops_inside(c) for c in inner), default=0)
+
+
+def asks_for_count(body: Any, s: Spec, count: Any) -> TracedLoopError:
+    """That it is to be known how often a loop runs which fills lists: they have the length then."""
+    error = TracedLoopError(kind=s.kind, reason="it fills lists", where=place(body, s.line))
+    error.traced, error.fills_lists, error.by_count = (count,), True, True
+    return error

@@ -15,14 +15,13 @@ from tracejit.config import config
 from tracejit.control.regions.rules import Typed
 from tracejit.errors import refusals
 from tracejit.errors.refusals import attempt
+from tracejit.frontend.rewrite.blocks import decisions
 from tracejit.frontend.rewrite.blocks.cells import cells_of, get, put
 from tracejit.frontend.rewrite.blocks.decisions import (
     MOST_COUNTED,
     capturing,
     decide,
-    loops_inside,
     perhaps_never,
-    perhaps_numbered,
     reason_of,
     refusal,
     times,
@@ -96,6 +95,8 @@ def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> boo
             _nested_for(session, steps, body, s)
     elif type(steps.count) is not int:
         fills_lists = not s.stops and bool(Lists(s, cells_of(body), session.growing).lists)
+        if fills_lists and session.by_count and extents.decided_outside([steps.count]):
+            raise decisions.asks_for_count(body, s, steps.count)
         try:
             with taken(iterable), perhaps_never(body, s):
                 _native_for(steps, body, s)
@@ -104,7 +105,7 @@ def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> boo
             error.fills_lists = fills_lists
             raise error from e
         decide(session, body, s, "native loop of a traced number of steps")
-    elif steps.count <= config.unroll and loops_inside(body.__code__) <= MOST_UNROLLED:
+    elif steps.count <= config.unroll and decisions.loops_inside(body.__code__) <= MOST_UNROLLED:
         decide(session, body, s, f"unrolled: {times(steps.count)}, which is short")
         spend(iterable, _python_for(iter(iterable), body, s))
         return False
@@ -167,7 +168,7 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     decide(session, body, s, f"unrolled: {times(count)}, because {reason}")
     endless = reason if steps.endless else None
     more = False
-    with perhaps_numbered(numbers):
+    with decisions.perhaps_numbered(numbers):
         if not s.stops or truth(_stopped(body, s)) is False:
             more = _python_for(items, body, s, endless)
         elif truth(_stopped(body, s)) is None:
