@@ -406,7 +406,22 @@ def test_the_length_may_be_a_number_of_the_program():
     jitted = tj.jit(path)
     for n in (3, 300, 700, np.int64(5)):
         np.testing.assert_allclose(jitted(1.0, n), path(1.0, n), rtol=1e-12)
-    assert jitted.trace_count == 2  # one for Python's numbers, one for NumPy's
+    assert jitted.trace_count == 3  # one for the first number, one for Python's other ones, one for NumPy's
+
+
+def test_a_length_that_never_varies_is_known():
+    def path(x, n):
+        out = [x]
+        for _ in range(n):
+            out.append(out[-1] * 0.5)
+        return np.array(out)
+
+    jitted = tj.jit(path)
+    assert [len(jitted(x, 300)) for x in (1.0, 2.0)] == [301, 301] and jitted.trace_count == 1
+    assert not [e for e in jitted.lower(1.0, 300).jaxpr.eqns if "while" in e.op.name]
+    for n in (5, 0, 300, 40):
+        np.testing.assert_allclose(jitted(1.0, n), path(1.0, n), rtol=1e-12)
+    assert jitted.trace_count == 2
 
 
 PIECES = [
