@@ -341,6 +341,7 @@ def _python_takes_over() -> Iterator[None]:
         yield
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_fault_leaves_no_trace(name: str) -> None:
     many_faults(name, SAMPLE, 0)
@@ -352,6 +353,7 @@ def test_many_faults_leave_no_trace(name: str) -> None:
     many_faults(name, MORE, 1)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_fault_in_a_later_call_leaves_no_trace(name: str) -> None:
     later_faults(name, LATER)

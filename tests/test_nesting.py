@@ -210,7 +210,7 @@ def check_values(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 def test_a_stack_of_transformations_means_what_its_parts_mean(seed: int) -> None:
     check(seed, order=2)
 

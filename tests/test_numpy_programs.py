@@ -377,7 +377,7 @@ def test_batched(case: Program) -> None:
     same(tj.jit(tj.vmap(arrays))(*batch(case.args)), want)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if p.wrt])
 def test_differentiated(name: str) -> None:
     p = PROGRAMS[name]

@@ -63,6 +63,7 @@ def failures(first: int) -> Iterator[str]:
         yield f"program {programs[n].seed} under {how}, saved as {path}:\n{text}\n{small.source}"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("first", FEW)
 def test_programs_mean_what_they_mean_by_numpy(first: int) -> None:
     check(first, TOGETHER)
@@ -103,6 +104,7 @@ def caught(how: str, word: str, smallest: bool = True) -> str:
     raise AssertionError(f"a wrong rule is not found out under {how}")
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_kernel_is_found_and_minimised(monkeypatch: pytest.MonkeyPatch) -> None:
     minimum = REGISTRY["minimum"].kernel
     assert isinstance(minimum, Pointwise)
@@ -121,6 +123,7 @@ def test_a_wrong_derivative_is_found_and_minimised(monkeypatch: pytest.MonkeyPat
     assert "np.tanh(" in source and len(source.splitlines()) < 32
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_transposition_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     right = REGISTRY["sub"].transpose
     twice = lambda ct, *args: right(add(ct, ct), *args)  # type: ignore[operator]
@@ -128,6 +131,7 @@ def test_a_wrong_transposition_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     assert caught("derivatives", " - ", smallest=False)
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_batch_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong(monkeypatch, REGISTRY["rev"], batch=lambda size, args, dims, **params: (args[0], dims[0]))
     assert "flip" in caught("vmap", "np.flip")

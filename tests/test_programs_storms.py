@@ -19,7 +19,7 @@ from tests.storms.minimise import FOLDER, minimise, save
 from tests.storms.worlds import source
 from tracejit.numpy.boxes import numbers
 
-FEW, TOGETHER, MANY = 60, 20, 10_000
+FEW, TOGETHER, MANY = 36, 12, 10_000
 CHUNK = 250
 
 
@@ -60,6 +60,7 @@ def test_nothing_tells_many_apart(first: int) -> None:
     assert kinds["native"] >= CHUNK // 2, kinds
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda p: p.stem)
 def test_programs_that_failed_once(path: Path) -> None:
     outcome = check(path.read_text(encoding="utf-8"))

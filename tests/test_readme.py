@@ -20,6 +20,7 @@ README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("n", range(len(BLOCKS)))
 def test_block(n):
     known = dict(REGISTRY)

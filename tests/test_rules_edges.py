@@ -204,6 +204,7 @@ def check(name: str, got: Any, want: Any, xs: list[np.ndarray]) -> None:
     assert not at.size, f"{name} of {xs[0].dtype} at {at.size} places, such as {where}"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("d", [*FLOATS, *INTEGERS], ids=str)
 def test_edges_of_a_format(d: np.dtype) -> None:
     names = pointwise(d)
@@ -249,6 +250,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("d", [np.dtype(np.float64), np.dtype(np.int32)], ids=str)
 def test_layouts(layout: str, d: np.dtype) -> None:

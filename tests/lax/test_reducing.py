@@ -29,6 +29,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name, fn, x, init, want", KNOWN)
 @pytest.mark.parametrize("axes", [(0,), (1, 2), (0, 2), (0, 1, 2), (-1,)])
 def test_known_monoids(name: str, fn: Any, x: Any, init: Any, want: Any, axes: Any) -> None:

@@ -132,6 +132,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float, float, float 
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_costs_are_those_counted_by_hand(name: str) -> None:
     f, args, flops, functions, moved = CASES[name]

@@ -178,6 +178,7 @@ def test_strided_and_reversed_inputs():
 # ---------------------------------------------------------------- reductions
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shape", [(5,), (4, 6), (3, 1, 5), (2, 3, 4, 2)])
 def test_every_subset_of_axes(shape):
     x = normal(*shape)
@@ -263,7 +264,7 @@ def test_cumulative(axis, reverse):
     check(lambda x: ops.cumulative.cummax(x, axis=axis, reverse=reverse), normal(3, 0, 2))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "float32", "int64"])
 @pytest.mark.parametrize("size", [3, 12])
 def test_products(dtype, size):
@@ -476,7 +477,7 @@ def fitting_aliases(jaxpr: Jaxpr, first: int) -> dict[int, int]:
     return aliases
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)

@@ -39,7 +39,7 @@ def check(f: Any, x: np.ndarray) -> None:
         np.testing.assert_allclose(got, want, rtol=0, atol=8 * eps * max(scale, 1e-30))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ONE)
 def test_one_axis(name: str, dtype: str) -> None:

@@ -46,6 +46,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
 @pytest.mark.parametrize("cls", TYPES)
 def test_conversions(cls: type[np.generic]) -> None:

@@ -74,7 +74,7 @@ def same(got: Any, want: Any, label: str) -> None:
     np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=label)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("method", METHODS)
 def test_methods(method: str) -> None:
     """All ufuncs eagerly, some in one compiled program."""
@@ -132,6 +132,7 @@ def test_at_of_complex_numbers_and_places_that_are_computed(u: np.ufunc) -> None
         tj.jit(f)(x, where, y)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("way", ["eager", "jit"])
 @pytest.mark.parametrize("index", [([0, 0, 1], [1, 1, 2]), (slice(None), 2), 1, ([2, 0],)])
 def test_at(index: Any, way: str) -> None:
@@ -229,6 +230,7 @@ def test_out_and_where(where: bool) -> None:
                 same(g[0], w, f"{name} of {x.dtype}")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("casting", [None, "unsafe", "no", "safe", "equiv"])
 @pytest.mark.parametrize("dtype", ["f4", "D", "i4"])
 def test_dtype_and_casting(dtype: str, casting: str | None) -> None:

@@ -149,7 +149,7 @@ def applications(d: np.dtype) -> Callable[..., Any]:
     return apply
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("d", DTYPES, ids=str)
 def test_compiled(d: np.dtype) -> None:
     xs = [x for row in GRID[d].values() for x in row]
@@ -157,6 +157,7 @@ def test_compiled(d: np.dtype) -> None:
     assert [p for name, g in zip(GRID[d], got, strict=True) for p in compare("jit", d, name, g)] == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("d", DTYPES, ids=str)
 def test_eager(d: np.dtype) -> None:
     """Under vmap, and under jvp where there is something to differentiate."""

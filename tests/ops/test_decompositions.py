@@ -69,7 +69,7 @@ def close(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SQUARE, ids=str)
 def test_square_factorizations(shape: Any, dtype: Any) -> None:
@@ -93,7 +93,7 @@ def test_square_factorizations(shape: Any, dtype: Any) -> None:
     close(root @ root, a)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", RECTANGLES, ids=str)
 def test_rectangular_factorizations(shape: Any, dtype: Any) -> None:

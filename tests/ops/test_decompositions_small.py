@@ -66,6 +66,7 @@ def test_factors_have_the_pivots_of_lapack(n: int, dtype: Any) -> None:
         np.testing.assert_allclose(packed, expected, rtol=8 * eps, atol=8 * eps * np.abs(expected).max())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("columns", [None, 1, 3])
 @pytest.mark.parametrize("dtype", REAL)
 @pytest.mark.parametrize("n", SIZES)
@@ -190,7 +191,7 @@ def test_a_nan_is_not_lost(position: tuple[int, int]) -> None:
     assert np.isnan(det(a)) and np.isnan(inv(a)).any() and np.isnan(solve(a, np.ones(3))).any()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("lead", [(1,), (5,), (2, 3), (300,)], ids=str)
 @pytest.mark.parametrize("n", [2, 3])
 def test_stacks_are_their_matrices_one_by_one(n: int, lead: tuple[int, ...]) -> None:

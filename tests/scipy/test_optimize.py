@@ -32,7 +32,7 @@ GRADIENT, HESSIAN = tj.jit(tj.grad(energy)), tj.jit(tj.hessian(energy))
 BEST = minimum(A, method="BFGS", options={"gtol": 1e-10}).x
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "method",
     [
@@ -143,6 +143,7 @@ def system(x, c):
     return [x[0] + c * x[1] - 3, x[0] * x[1] - 0.5 * c]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", ["hybr", "lm", "krylov", "broyden1"])
 def test_roots_of_systems(method: str) -> None:
     def f(c):

@@ -110,7 +110,9 @@ class StageTrace(Trace):
         outs: list[Var] = []
         for t in types:
             outs.append(Var(self, with_outputs(t, outs), _result_bounds(op, atoms, params, t)))
-        self.eqns.append(Eqn(op, atoms, tuple(outs), params, user_source(), effects_of(op, params)))
+        eqn = Eqn(op, atoms, tuple(outs), params, user_source(), effects_of(op, params))
+        eqn.checked = op.effects is NO_EFFECTS  # has no bodies, and its types are those of the rule
+        self.eqns.append(eqn)
         if not len(self.eqns) % 256:
             self._look_at_time()
         return outs if op.multi else outs[0]

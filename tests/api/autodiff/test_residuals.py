@@ -161,6 +161,7 @@ P = tj.checkpoint_policies
 TANH, SIN, DOT = "the result of tanh", "the result of cos", "the result of dot_general"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "policy, origins",
     [

@@ -47,6 +47,7 @@ def along_a_line(f: Any, x: float, order: int = ORDER) -> list[float]:
     return [value, *series]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_against_mpmath(name: str) -> None:
     f, exact, x = FUNCTIONS[name]
@@ -99,6 +100,7 @@ def over_a_batch(x: Any) -> Any:
     return (tj.vmap(lambda v: np.exp(v * x))(np.arange(3.0)) @ np.ones(3)) ** 2
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", [loop, scanned, while_, branch, custom, over_a_batch], ids=lambda f: f.__name__)
 def test_programs(f: Any) -> None:
     want = []

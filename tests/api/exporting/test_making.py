@@ -66,7 +66,7 @@ def sampled() -> list[Any]:
     ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", sampled())
 def test_the_corpus(name: str) -> None:
     maker = PROGRAMS[name]

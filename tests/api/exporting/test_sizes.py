@@ -379,6 +379,7 @@ def _named(x: Any) -> Any:
     return tj.ShapeDtypeStruct([f"n{d}" if d > 4 else d for d in x.shape], x.dtype)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name",
     [

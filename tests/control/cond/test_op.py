@@ -36,6 +36,7 @@ def model(cond: Any) -> Any:
     return f
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("y", [0.1, 5.0])
 def test_cond(run: Any, y: float) -> None:
     check(model(lax.cond), model(both), X, np.float64(y), run=run)

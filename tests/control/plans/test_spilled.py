@@ -56,6 +56,7 @@ CASES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_gradients(name: str, files: list[Any]) -> None:  # noqa: F811
     f, last, opened = CASES[name]
@@ -87,6 +88,7 @@ def test_what_is_kept_does_not_grow() -> None:
     assert len(found) == 2
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("axes", [(0, None, None), (None, 0, None), (None, None, 0), (0, 0, 0)])
 @pytest.mark.parametrize("f", [counted, until])
 def test_lanes_that_end_together_and_apart(f: Any, axes: Any, files: list[Any]) -> None:  # noqa: F811

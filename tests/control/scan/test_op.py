@@ -32,6 +32,7 @@ def step(c: Any, x: Any) -> Any:
     return c, c * c
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_carry_and_slices(run: Any, reverse: bool) -> None:
     check(

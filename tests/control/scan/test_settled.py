@@ -53,6 +53,7 @@ def is_apart(read: Any, write: Any, after: bool, reverse: bool) -> bool:
     return True
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("after", [False, True])
 def test_what_is_proved_is_true(after: bool, reverse: bool) -> None:
@@ -174,7 +175,7 @@ def written_out(low: int, high: int, step: Any, x: Any) -> Any:
     return x
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("transform", ["grad", "hessian", "vmap", "jvp"])
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
 def test_derivatives(f: Any, transform: str) -> None:

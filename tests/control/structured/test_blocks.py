@@ -21,6 +21,7 @@ def run(w: Any, xs: Any, **options: Any) -> Any:
     return lax.scan(step, {"a": np.array([0.1, 0.4]), "n": 0}, xs, **options)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 16, 17, 63, 64, 65, 100])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_the_same_as_a_plain_scan(length: int, reverse: bool) -> None:

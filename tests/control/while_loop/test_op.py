@@ -55,7 +55,7 @@ def doubling(loop: Any) -> Any:
     return f
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("limit", [0, 1, 4])
 def test_derivatives(run: Any, limit: int) -> None:
     x = np.array([0.7, 1.1])

@@ -17,7 +17,7 @@ PYTHONS = {"constants_in_loops"}  # where a step may make them anew, or not
 NAMES = [n for n in PROGRAMS if n.startswith("corpus_tuples_kept.") and n.partition(".")[2] not in PYTHONS]
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("name", NAMES)
 def test_programs_that_keep_tuples_are_native(name: str) -> None:
     kind, why = verdict(PROGRAMS[name])

@@ -125,6 +125,7 @@ def _records(body: Any) -> Any:
 _AROUND = [_state({"all": "raise"}), _state({"divide": "raise", "over": "raise"}), _set, _errors, _records]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", _BODIES)
 def test_errors_are_seen_as_plain_python_sees_them(name: str) -> None:
     body, given = _BODIES[name]

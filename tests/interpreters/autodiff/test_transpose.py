@@ -123,6 +123,7 @@ UPDATES: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("jitted", [False, True])
 @pytest.mark.parametrize("name", UPDATES)
 def test_updates_of_a_part_by_what_is_in_it(name: str, jitted: bool) -> None:

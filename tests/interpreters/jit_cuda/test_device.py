@@ -53,7 +53,7 @@ def test_primitives(n: int) -> None:
         np.testing.assert_array_equal(g, w, "the CPU's bits")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", sampled(sorted(PROGRAMS), 8, 3))
 @pytest.mark.parametrize("small", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_programs(name: str, small: bool) -> None:
@@ -75,6 +75,7 @@ def compare_program(name: str) -> None:
 SEEDS = [*range(12), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(12, 1200))]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs(seed: int) -> None:
     """Every third one on the device that looks at each access."""

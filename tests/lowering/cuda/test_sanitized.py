@@ -135,6 +135,7 @@ def test_the_setting_makes_every_launch_looked_at() -> None:
         assert SANITIZED[0].accesses > before + 1200 and out.device is SANITIZED[0]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "n", [n if n % 60 == 7 else pytest.param(n, marks=pytest.mark.exhaustive) for n in range(len(ALL))]
 )

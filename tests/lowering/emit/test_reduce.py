@@ -51,7 +51,7 @@ def test_long_sums_in_blocks_compile_once() -> None:
     np.testing.assert_allclose(tj.jit(lambda x: x.sum())(x), x.sum(), rtol=1e-13)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "shape", [(3, 1), (1,), (1, 1), (4, 1, 1), (2, 3, 1), (1, 5), (0, 1), (5, 0), (1, 3, 1)]
 )
@@ -70,6 +70,7 @@ def test_axes_of_one_element(shape: tuple[int, ...]) -> None:
                     np.testing.assert_array_equal(got, order(x, axis=axis))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int32])
 @pytest.mark.parametrize(("shape", "rows"), [((130, 700), 48), ((97, 1000), 40), ((71, 30, 50), 32)])
 def test_rows_that_are_taken_in_together(dtype: Any, shape: tuple[int, ...], rows: int) -> None:

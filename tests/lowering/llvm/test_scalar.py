@@ -81,6 +81,7 @@ def test_maximum_and_minimum_keep_nan():
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
 def test_integer_arithmetic_wraps(dtype):
     info = np.iinfo(dtype)
@@ -104,6 +105,7 @@ def test_integer_arithmetic_wraps(dtype):
         )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "u8", "?", BF16])
 def test_comparisons_and_select(dtype):
     v = np.array([0, 1, 2, 0, 250]).astype(dtype)

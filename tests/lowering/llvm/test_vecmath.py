@@ -109,7 +109,7 @@ def samples(name: str, dtype: type) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_calls_out_of_line_give_the_same_bits(monkeypatch, name, dtype):
     xs, unsigned = samples(name, dtype), np.dtype(f"u{np.dtype(dtype).itemsize}")
     for n in (1, 3, 9, len(xs[0])):
@@ -119,6 +119,7 @@ def test_calls_out_of_line_give_the_same_bits(monkeypatch, name, dtype):
         np.testing.assert_array_equal(a.view(unsigned)[plain], b.view(unsigned)[plain])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("bits", [128, 256, 512])
 def test_every_width_has_the_same_bits(monkeypatch, bits, dtype):

@@ -117,7 +117,7 @@ def sample(ranges: list[tuple[float, float]], dtype: Any) -> np.ndarray:
     return x.astype(dtype)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_accuracy(name: str, dtype: Any) -> None:
@@ -157,6 +157,7 @@ def test_negative_arguments_keep_their_absolute_accuracy(name: str, fn: Any, dty
     assert error.max() < 8 * np.finfo(dtype).eps
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_edge_values(name: str, dtype: Any) -> None:
@@ -195,6 +196,7 @@ def test_inverses_and_symmetries_hold_at_the_seams(name: str) -> None:
         np.testing.assert_allclose(y, y[1], rtol=2e-15)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_loops_vectorise(name: str) -> None:
     """Packed code in the loop, or a call of the vector function that is compiled apart."""

@@ -109,7 +109,7 @@ def check(seed: int) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11, err_msg=text)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_programs(seed: int) -> None:
     check(seed)

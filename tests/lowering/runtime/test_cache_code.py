@@ -87,6 +87,7 @@ def test_debug_tells_of_hits(on, capsys):
     assert "loaded" in capsys.readouterr().err
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("at", [*FIELDS.values(), -1])
 @pytest.mark.parametrize("what", ["flip", "cut"])
 def test_damage_costs_a_compilation_only(on, at, what):

@@ -42,6 +42,7 @@ def test_a_function_that_does_not_sort_is_not_taken(monkeypatch: pytest.MonkeyPa
     routines._sorting.cache_clear()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", [None, "stable"])
 @pytest.mark.parametrize("code", "?bBhHiIlLefdFD")
 def test_sorting_is_numpys(code: str, kind: Any) -> None:
@@ -64,7 +65,7 @@ def test_sorting_of_little_or_nothing(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(tj.jit(np.argsort)(x), np.argsort(x))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("lead", [(), (3,), (2, 2)])
 @pytest.mark.parametrize("n", [5, 8, 40])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -102,6 +102,7 @@ def updated(x: Any, index: Any, values: Any, fn: Any, mode: Any, wraps: bool = T
     return x
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("method", UFUNCS)
 def test_methods_and_modes(method: str, mode: Any) -> None:
@@ -184,6 +185,7 @@ def test_apply_as_often_as_an_index_occurs() -> None:
     check_grads(lambda x: tnp.at(x)[i].apply(lambda v: np.sqrt(v) + v * v), (X + 1,), order=2)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("unique", [True, False])
 @pytest.mark.parametrize("method", ["set", "add", "multiply", "divide", "power", "min", "max"])
 def test_derivatives_to_second_order(method: str, unique: bool) -> None:

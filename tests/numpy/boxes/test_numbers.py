@@ -332,7 +332,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("n", range(len(NATIVE)))
 def test_native_results(n):
     check(*NATIVE[n], native=True)

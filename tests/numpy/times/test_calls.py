@@ -17,6 +17,7 @@ FIRST = np.datetime64("2020-01-01")
 DAY, HOUR = np.timedelta64(1, "D"), np.timedelta64(1, "h")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]"])
 @pytest.mark.parametrize("far", [False, True])
 def test_functions_of_one_array(dtype: str, far: bool) -> None:

@@ -63,7 +63,7 @@ def plane(request: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return z, compiled(z)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_accuracy(plane: Any, name: str) -> None:
     """Each part within a few units in the last place of itself."""

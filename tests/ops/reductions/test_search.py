@@ -94,7 +94,7 @@ def test_top_k_derivatives() -> None:
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 8, 15, 16, 100])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_searchsorted(dtype: Any, side: str, n: int) -> None:
     key = np.float32 if dtype == dtypes.bfloat16 else dtype
     a = np.sort(sample(dtype, n).astype(key)).astype(dtype)

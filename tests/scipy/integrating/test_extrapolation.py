@@ -19,6 +19,7 @@ SERIES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SERIES)
 def test_limits(name: str) -> None:
     sums, limit = SERIES[name]

@@ -19,7 +19,7 @@ def same(f, *args, rtol=1e-10, atol=1e-12):
         np.testing.assert_allclose(g, w, rtol=rtol, atol=atol)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "f",
     [

@@ -34,6 +34,7 @@ def compared(got: Any, want: Any) -> None:
         np.testing.assert_allclose(got[name], want[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "options",
     [{}, {"gtol": 1e-8}, {"maxiter": 5}, {"norm": 2, "xrtol": 1e-3}, {"c1": 0.1, "c2": 0.4}, {"gtol": 0.0}],
@@ -92,6 +93,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_steps_are_those_of_scipy(name: str) -> None:
     method, given = SETTINGS[name]
@@ -115,6 +117,7 @@ def test_what_was_given_is_used() -> None:
         tj.jit(lambda c: so.minimize(soft, SHORT, args=(c,), jac="2-point").x, fallback=False)(2.0)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", ["CG", "Newton-CG", "trust-ncg", "trust-exact", "Nelder-Mead"])
 def test_derivatives(method: str) -> None:
     best = lambda c: so.minimize(soft, SHORT[:2], args=(c,), method=method, tol=1e-10).x

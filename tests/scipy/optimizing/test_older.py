@@ -52,6 +52,7 @@ def first(out: Any) -> Any:
     return out[0] if isinstance(out, tuple) else out
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", MINIMA)
 def test_minima(name: str) -> None:
     f = MINIMA[name]
@@ -124,6 +125,7 @@ SEARCHES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches(name: str) -> None:
     f = SEARCHES[name]

@@ -28,6 +28,7 @@ SETTINGS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("n", range(len(SETTINGS)))
 def test_roots_are_those_of_scipy(n: int) -> None:
     name, method, options = SETTINGS[n]

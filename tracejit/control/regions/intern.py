@@ -17,25 +17,34 @@ from tracejit.ir.jaxpr import Jaxpr, Literal
 
 _SIZE = 512
 _table: OrderedDict[Any, Jaxpr] = OrderedDict()
+_found: dict[int, Jaxpr] = {}  # those in the table, by identity
 _lock = threading.Lock()
 
 
 def intern_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
     """An earlier jaxpr equal to `jaxpr` but for names and source lines, or itself."""
     try:
-        key = jaxpr_key(jaxpr)
-        with _lock:
-            found = _table.setdefault(key, jaxpr)
-            _table.move_to_end(key)
-            if len(_table) > _SIZE:
-                _table.popitem(last=False)
+        return _interned(jaxpr)
     except TypeError:  # a param that can't be hashed
         return jaxpr
+
+
+def _interned(jaxpr: Jaxpr) -> Jaxpr:
+    """The same. Raises TypeError if a param can't be hashed."""
+    if _found.get(id(jaxpr)) is jaxpr:
+        return jaxpr
+    key = _key(jaxpr)
+    with _lock:
+        found = _table.setdefault(key, jaxpr)
+        _found[id(found)] = found
+        _table.move_to_end(key)
+        if len(_table) > _SIZE:
+            _found.pop(id(_table.popitem(last=False)[1]), None)
     return found
 
 
-def jaxpr_key(jaxpr: Jaxpr) -> Any:
-    """Equal keys: the same program. Raises TypeError if a param can't be hashed."""
+def _key(jaxpr: Jaxpr) -> Any:
+    """Equal keys: the same program. Of the jaxprs in it the interned ones stand for what they compute."""
     number: dict[Any, int] = {}
 
     def var(v: Any) -> Any:
@@ -64,7 +73,7 @@ def jaxpr_key(jaxpr: Jaxpr) -> Any:
 def _param(x: Any) -> Any:
     """A param as a key; 1, 1.0 and True differ."""
     if isinstance(x, Jaxpr):
-        return jaxpr_key(x)
+        return _interned(x)
     if isinstance(x, dict):
         return tuple((k, _param(v)) for k, v in x.items())
     if isinstance(x, tuple):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit import tree
+from tracejit.errors import is_internal
 from tracejit.frontend.checks import FunctionState, unchanged
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.journal import GONE, Change
@@ -111,7 +112,7 @@ def copy_function(
     if known is not None:
         if node.given or session.path(fn).given:
             session.alias(node, fn)
-        elif not fn.__dict__:
+        elif not fn.__dict__ and not is_internal(fn.__code__.co_filename):
             session.check(node.named(fn).attr("__dict__"), "bare", None)
         return known
     here = node if node.given else node.named(fn)
@@ -158,7 +159,9 @@ def _copy_attributes(
     session: Run, node: Node, copy: types.FunctionType, fn: types.FunctionType, reached: bool
 ) -> None:
     """Attributes of the function. It may be given some between calls, also if it has none: that can only be seen
-    where it is `reached` by a name, which the function that is called itself may not be."""
+    where it is `reached` by a name, which the function that is called itself may not be. Nobody gives ours any."""
+    if is_internal(fn.__code__.co_filename) and not fn.__dict__:
+        return
     if fn.__dict__:
         copy.__dict__.update(session.wrap_dict(node.attr("__dict__"), fn.__dict__))
     elif reached and not node.given:

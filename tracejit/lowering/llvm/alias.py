@@ -13,6 +13,7 @@ from typing import Any
 
 from tracejit.lowering.llvm.text import Module
 from tracejit.lowering.loops.nodes import (  # fmt: skip
+    NESTED,
     Block,
     Buffer,
     Copy,
@@ -38,8 +39,9 @@ def walk(stmts: Iterable[Any]) -> list[Any]:
 def _walk(stmts: Iterable[Any], found: list[Any]) -> None:
     for stmt in stmts:
         found.append(stmt)
-        for block in blocks_of(stmt):
-            _walk(block.stmts, found)
+        if type(stmt) in NESTED:
+            for block in blocks_of(stmt):
+                _walk(block.stmts, found)
 
 
 def accessed(stmts: Iterable[Any]) -> list[Buffer]:

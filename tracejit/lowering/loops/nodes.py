@@ -350,14 +350,15 @@ class Block:
 def blocks_of(stmt: Any) -> tuple[Block, ...]:
     """The blocks nested directly in a statement."""
     kind = type(stmt)
-    if kind not in _NESTED:
+    if kind not in NESTED:
         return ()
     if kind is For:
         return (stmt.body,)
     return (stmt.head, stmt.body) if kind is While else (stmt.then, stmt.orelse)
 
 
-_NESTED = frozenset((For, While, If))
+#: The statements with blocks.
+NESTED = frozenset((For, While, If))
 
 
 @record(frozen=True)

@@ -11,6 +11,9 @@ from tracejit.lowering.loops.nodes import Buffer, Call, Const, For, Inst, Reg, R
 _LONG = 8  # iterations; shorter loops are written out
 _OPERANDS = ("index", "value", "start", "stop", "cond", "size", "count")
 _PLACES = ("buffer", "slot", "target", "source")
+_KINDS = frozenset((Buffer, Slot))
+#: Which of these the statements of a class have.
+_NAMES: dict[type, tuple[str, ...]] = {}
 
 
 def trips(node: For) -> float:
@@ -46,13 +49,17 @@ def defined(s: Any) -> Iterator[Reg]:
     return (x for x in found if isinstance(x, Reg))
 
 
-def places(s: Any) -> Iterator[Buffer | Slot]:
+def places(s: Any) -> list[Buffer | Slot]:
     """The buffers and slots that a statement itself names."""
-    found = [getattr(s, name, None) for name in _PLACES]
-    if isinstance(s, Inst):
-        found.append(s.attr)
-    if isinstance(s, Rotate):
+    kind = type(s)
+    if kind is Inst:  # most statements are
+        return [s.attr] if type(s.attr) in _KINDS else []
+    names = _NAMES.get(kind)
+    if names is None:
+        names = _NAMES[kind] = tuple(name for name in _PLACES if hasattr(s, name))
+    found = [getattr(s, name) for name in names]
+    if kind is Rotate:
         found += s.pointers
-    if isinstance(s, Call):
+    elif kind is Call:
         found += (a[0] if isinstance(a, tuple) else a for a in s.args)
-    return (x for x in found if isinstance(x, (Buffer, Slot)))
+    return [x for x in found if type(x) in _KINDS]

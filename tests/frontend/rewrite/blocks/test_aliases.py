@@ -317,6 +317,7 @@ def an_owner_that_nobody_has_any_more(a, c):
     return s["p"].copy(), y
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_writes_are_seen_through_all_names(f):
     for c in (True, False):

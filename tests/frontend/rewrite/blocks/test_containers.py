@@ -117,6 +117,7 @@ def _check(seed: int, tmp_path) -> str:
     return kind
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", [*range(6), 16, 50, 288, 332, 394, 532, 748])
 def test_random_programs_about_objects(seed: int, tmp_path) -> None:
     _check(seed, tmp_path)

@@ -268,7 +268,7 @@ def filled_in_the_first_step(x):
     return s
 
 
-@unrolled
+@case
 def other_kinds(x):
     d, o, n = deque([0.0, 0.0], maxlen=2), OrderedDict(a=0.0), defaultdict(float)
     for v in x:
@@ -293,6 +293,7 @@ def loops_of(f: Callable[..., Any]) -> list[str]:
     return [line for line in str(tj.explain(f)(X)).splitlines() if " for: " in line or " while: " in line]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_state_is_carried(f):
     agree(f, X)
@@ -495,8 +496,8 @@ def outcome(seed: int) -> str:
 
 
 def test_random_programs_are_right_or_refused():
-    outcomes = [outcome(seed) for seed in range(20)]
-    assert outcomes.count("equal") >= 10, outcomes
+    outcomes = [outcome(seed) for seed in range(10)]
+    assert outcomes.count("equal") >= 5, outcomes
 
 
 @pytest.mark.exhaustive

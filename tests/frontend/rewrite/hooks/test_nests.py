@@ -208,6 +208,7 @@ def edges_and_weights(x):
     return total
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_native_loops(name):
     f, args = CASES[name]

@@ -58,6 +58,7 @@ def _same(got: Any, want: Any) -> None:
 _DICTS = ("named", "items")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive) if n in _DICTS else n for n in GIVEN]
 )

@@ -52,6 +52,7 @@ def test_values(ufunc: Any, dtype: type) -> None:
     assert "emulated" not in program.device.name or f"atomicrmw {unsigned}{name} ptr" in program.text
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("f", "args"),
     [

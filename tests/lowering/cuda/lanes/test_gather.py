@@ -180,7 +180,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize(
     ("shape", "lanes"), [((6000, 16), 48), ((40, 20_000), 20_000)], ids=["parts of rows", "parts of columns"]

@@ -60,6 +60,7 @@ def counted(i, x):
 CASES = [counted, added, chosen, largest, weighed, by_hand, embedded]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", CASES)
 def test_each_place_has_a_thread_that_does_all_of_it_in_order(f: Any) -> None:
     i = WORDS if f is embedded else INDEX
@@ -133,6 +134,7 @@ def unlike(i, x):
     return a, b
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", [chained, followed, summed, scaled, started, crossed, unlike])
 def test_other_loops_are_one_threads(f: Any) -> None:
     with tj.config.override(cuda="sanitize"):

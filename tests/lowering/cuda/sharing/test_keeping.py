@@ -43,7 +43,7 @@ def given(rows: int, columns: int, count: int, dtype: Any) -> list[np.ndarray]:
     return [x, *(RNG.normal(size=columns).astype(dtype) for _ in range(count - 1))]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     "shape", [(2100, 33), (2100, 64), (2051, 301), (9, 1000), (3, 2048), (2100, 3001), (5, 4096)]
 )

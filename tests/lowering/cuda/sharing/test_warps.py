@@ -34,7 +34,7 @@ def in_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner, "keep", lambda kernel, facts: False)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("columns", [301, 1000, 2048])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("f", [softmax, lambda x: x.max(1), lambda x: x.sum(1)])

@@ -58,6 +58,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_transposed(name: str) -> None:
     f, shape = CASES[name]

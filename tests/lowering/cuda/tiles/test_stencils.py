@@ -75,6 +75,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 ALIKE = ("without the middle", "backwards", "transposed", "corners of a cube", "two arrays")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.exhaustive] * (n in ALIKE)) for n in CASES]
 )

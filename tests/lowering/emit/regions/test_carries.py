@@ -81,7 +81,7 @@ def test_known_lengths(name: str, length: int) -> None:
         assert not loops_with(low, Copy)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", BODIES)
 def test_traced_lengths(name: str) -> None:
     count, body, _ = BODIES[name]
@@ -89,7 +89,7 @@ def test_traced_lengths(name: str) -> None:
         check(lambda n, *xs: count_to(n, lambda i, c: body(*c), list(xs)), np.int64(n), *carries(count))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", BODIES)
 def test_while_loops_whose_condition_reads_the_carry(name: str) -> None:
     count, body, _ = BODIES[name]
@@ -115,7 +115,7 @@ def test_carries_that_are_made_just_before_and_read_after(name: str) -> None:
     check(f, *carries(count))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("lengths", [(2, 3), (3, 2)])
 @pytest.mark.parametrize("name", BODIES)
 def test_loops_in_loops(name: str, lengths: tuple[int, int]) -> None:
@@ -128,7 +128,7 @@ def test_loops_in_loops(name: str, lengths: tuple[int, int]) -> None:
     check(lambda *xs: loop(outer, list(xs), length=lengths[0]), *carries(count))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", BODIES)
 def test_rows_of_results_are_what_the_carries_were(name: str) -> None:
     count, body, _ = BODIES[name]
@@ -189,7 +189,7 @@ def test_what_a_failing_loop_has_written() -> None:
             np.testing.assert_array_equal(got, want if h is f and again else np.arange(100.0))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("transform", ["jit", "grad", "jvp", "vmap", "hessian"])
 @pytest.mark.parametrize("name", ["wave", "stencil", "while"])
 def test_transformations(name: str, transform: str) -> None:

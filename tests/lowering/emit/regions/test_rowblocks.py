@@ -36,6 +36,7 @@ def chain(n: int, count: int, unroll: bool = False) -> Any:
     return tj.value_and_grad(loss, argnums=tuple(range(count)))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("count", "n", "wanted"), [(1, 9, 1), (4, 100, 1), (12, 50, 1), (40, 70, 2)])
 def test_numbers_of_a_step_are_one_record(count: int, n: int, wanted: int) -> None:
     """As many as have offsets that are constants."""

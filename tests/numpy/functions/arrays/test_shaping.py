@@ -20,6 +20,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("order", ["C", "F", "A", "K"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_ravel_is_a_view_exactly_where_numpys_is(layout: str, order: str) -> None:

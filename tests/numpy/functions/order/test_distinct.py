@@ -34,6 +34,7 @@ def same(got: Any, want: Any) -> None:
         np.testing.assert_array_equal(g, w)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_traced_sets_are_numpys(name: str, dtype: Any) -> None:
@@ -48,6 +49,7 @@ def test_traced_sets_are_numpys(name: str, dtype: Any) -> None:
     assert jitted.trace_count == 1
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_of_nothing(name: str) -> None:
     a, b = np.zeros(0), np.ones(2)

@@ -16,7 +16,7 @@ A = RNG.normal(size=(5, 7))
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_every_method_at_every_place(method: str, n: int) -> None:
     x, q = A[0, :n], np.linspace(0, 1, 29)
     holes = np.concatenate([x, [np.nan, np.nan]])

@@ -34,6 +34,7 @@ CASES = {
 OFTEN = ("kinds", "last term too large", "logarithms", "not finite")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n in OFTEN else pytest.mark.exhaustive) for n in CASES]
 )

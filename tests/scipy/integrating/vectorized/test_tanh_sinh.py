@@ -60,7 +60,7 @@ CASES = {
 SLOW = ("a later first level", "one level", "tolerances", "reversed", "ends", "logarithms", "first level")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive if n in SLOW else ()) for n in CASES]
 )

@@ -110,9 +110,9 @@ class Containers:
         lost: str | None = None
         places: dict[str, Cell] = {}
         for name, x, held in self.seen.values():
-            now = Held(x)
-            if held.same(now):
+            if held.is_in(x):
                 continue
+            now = Held(x)
             held.refill(x)
             if id(x) in growing:
                 continue
@@ -236,6 +236,14 @@ class Held:
         if self.written is not None:
             pairs.append((self.written, now.written))
         return all(set(_keys(a)) <= set(_keys(b)) for a, b in pairs)
+
+    def is_in(self, x: Any) -> bool:
+        """Whether `x`, which held this, holds the same objects still."""
+        if self.cell:
+            return get(x) is self.cell[0]
+        if type(x) is not types.FunctionType:
+            return self.same(Held(x))
+        return _identical(self.names, x.__dict__) and all(d.__get__(x) is y for d, y in self.slots.items())
 
     def same(self, other: Held) -> bool:
         """Whether both hold the same objects."""
