@@ -33,6 +33,8 @@ def judge(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> None:
     except AttributeError:
         return  # one of Python's numbers
     if key not in _taken:
+        if params.get("jaxpr", op) is None:
+            return  # a function that is not staged: its types are those of what it gives
         try:
             with attempt(DynamicExtentError):
                 op.type(*map(aval_of, args), **params)

@@ -19,6 +19,7 @@ from tracejit.errors import (
     MissingRuleError,
     NotDifferentiableError,
 )
+from tracejit.interpreters import eval as eval_
 
 
 def marked_sin() -> Any:
@@ -103,11 +104,16 @@ def test_defjvps(run: Any) -> None:
     close(run(grad(f, (0, 1)))(3.0, 4.0), (np.float64(8.0), np.float64(0.0)))
 
 
-def test_python_branches_on_known_values() -> None:
+def test_python_branches_on_known_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eval_, "_taken", set())  # nothing was judged before, as in a new process
     f = custom_jvp(lambda x: x if x > 0 else x * 0.0)
     f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * (5.0 if primals[0] > 0 else 1.0)))
     assert grad(f)(2.0) == 5.0
     assert grad(f)(-2.0) == 1.0
+    g = custom_vjp(lambda x: x if x > 0 else x * 0.0)
+    g.defvjp(lambda x: (g(x), x), lambda x, ct: (ct * (5.0 if x > 0 else 1.0),))
+    assert grad(g)(2.0) == 5.0
+    assert grad(g)(-2.0) == 1.0
 
 
 def test_closing_over_outer_tracers(run: Any) -> None:
