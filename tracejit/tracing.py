@@ -87,6 +87,7 @@ if hasattr(os, "register_at_fork"):  # a child has no other thread that could re
 
 class _State(threading.local):
     trace: Any = None  # set to the root by interpreters.eval, per thread on first use
+    written: Any = None  # what an eager run has written into the user's arrays (`numpy.captured.written`)
     numbers: Any = None  # how they are typed in a function that Numba compiled; None: as NumPy's
 
 
@@ -376,7 +377,7 @@ def to_raw(x: Any, what: str = "a value") -> Any:
     if type(x) is Box:
         return x.read()
     if isinstance(x, SeenArray):
-        x = x.plain
+        x = x.raw()
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.canonical(x.dtype)
         return x if type(x) is np.ndarray or isinstance(x, np.generic) else plain_of(x, what)

@@ -23,7 +23,7 @@ from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.impure import BUILTINS, impure_origin
 from tracejit.frontend.origins import is_library_module
 from tracejit.frontend.outside import iterators
-from tracejit.frontend.outside.lasting import Lasting
+from tracejit.frontend.outside.lasting import Lasting, writes
 from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.rewrite import evaluated
@@ -74,7 +74,7 @@ class Session(Run):
                 args = args if self.guarded else [watch.argument(self, x) for x in args]
                 return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
-        with active.use(self), our_errors(), self.generators, kept_back(self), put_back(self):
+        with active.use(self), our_errors(), self.generators, kept_back(self), put_back(self), writes(self):
             if self.guarded:
                 self.generators.enter_shared()
             args = [watch.argument(self, x) for x in args]
@@ -270,7 +270,7 @@ class Session(Run):
             return structures.known(self, node, value)
         self.check(node, "box" if type(value) is Box else "array", array_type(value))
         self.array_nodes.append(node)
-        array = value.plain if type(value) is CapturedArray else value  # an enclosing eager run's
+        array = value.raw() if type(value) is CapturedArray else value  # an enclosing eager run's
         return self.remember(value, self.capture.array(node, array), node)
 
     def _module(self, node: Node, value: types.ModuleType) -> Any:

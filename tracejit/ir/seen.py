@@ -39,6 +39,10 @@ class SeenArray(np.ndarray):
             self.original = self.view(np.ndarray)
         return self.original
 
+    def raw(self) -> Any:
+        """Its raw value."""
+        return self.plain
+
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else array
 

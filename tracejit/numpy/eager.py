@@ -56,15 +56,16 @@ def by_recipe(ufunc: Traced, args: tuple[Any, ...], operator: bool) -> Any:
             key.append(a.weak)
             a = a.storage.value if not a.chain else a.read()
             kind = type(a)
-            if kind is LinearizeTracer:
-                if a.trace is not trace or type(a.tangent) is not Var:
-                    return None
-                key.append(None)
-                tangents.append(a.tangent)
-                a = a.primal
-                kind = type(a)
         elif kind is CapturedArray:
-            a, kind = a.plain, np.ndarray
+            a = a.raw()
+            kind = type(a)
+        if kind is LinearizeTracer:
+            if a.trace is not trace or type(a.tangent) is not Var:
+                return None
+            key.append(None)
+            tangents.append(a.tangent)
+            a = a.primal
+            kind = type(a)
         if kind is np.ndarray:
             key += a.shape, a.dtype
         elif kind in TYPES:
@@ -112,7 +113,7 @@ def _recipe(
 
 
 def _is_active(a: Any, trace: EagerTrace) -> bool:
-    raw = a.read() if type(a) is Box else a
+    raw = a.read() if type(a) is Box else a.raw() if type(a) is CapturedArray else a
     return type(raw) is LinearizeTracer and raw.trace is trace
 
 

@@ -20,6 +20,7 @@ from tracejit.errors import (
 )
 from tracejit.ir.avals import Shape, aval_of
 from tracejit.ir.jaxpr import Var
+from tracejit.ir.seen import SeenArray
 from tracejit.ir.values import Value
 from tracejit.numpy import fitting, lengths
 from tracejit.numpy.boxes import rows
@@ -307,6 +308,10 @@ def store(
     shape, as everywhere but in calls of ufuncs, which broadcast into it."""
     if type(out) is tuple:
         (out,) = out
+    if isinstance(out, SeenArray) and where is None:  # of outside: it knows how it is written
+        check_output(name, dtype_of(result), out.dtype, casting)
+        out[...] = result if type(result) is Box else wrap(result)
+        return out
     if type(out) is not Box:
         raise TracerArrayError(aval=str(aval_of(raw(result))))
     check_output(name, dtype_of(result), out.aval.dtype, casting)

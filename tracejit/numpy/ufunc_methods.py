@@ -15,6 +15,7 @@ import numpy as np
 from tracejit import control, dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.ir.values import Value
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_loss
 from tracejit.numpy.operands import (
@@ -303,6 +304,9 @@ def at(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
             name=f"{ufunc.__name__}.at",
             problem="one result, and as many operands as the ufunc has, are needed",
         )
+    if type(a) is CapturedArray:
+        a.change(lambda box: at(ufunc, box, indices, b))
+        return
     if type(a) is not Box:
         store(a, raw(indices if b is None else b), ufunc.__name__)  # refuses
     operands = (a,) if b is None else (a, b)

@@ -47,6 +47,7 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value, Zero
+from tracejit.numpy.captured.written import scope
 from tracejit.ops.building import helpers
 from tracejit.tracing import ONLY_LOCAL, Box, box, current_trace, is_tracing, new_trace, to_raw, unbox
 
@@ -191,16 +192,18 @@ def linearize_user(
         trace.arg(x, aval_of(x).tangent()) if nz else x for x, nz in zip(leaves, ins.nonzero, strict=True)
     ]
     invars = [t.tangent for t, nz in zip(tracers, ins.nonzero, strict=True) if nz]
-    with new_trace(trace):
+    with scope() as memories, new_trace(trace):
         outs = flat(*tracers)
     trace.tape.live = False
     leaks.check(f"the derivative of {name_of(f)}", trace, flat.aux)
     values, tangents = split_outputs(trace, outs)
     tape = Tape(trace.tape, invars, trace.tape.eqns, tangents)
     del tracers, outs
+    if memories.before:  # arrays that it refers to were written into since
+        tape = tape.with_residuals([memories.was(x) for x in tape.residuals()])
     if sys.getrefcount(trace) <= ONLY_LOCAL:  # nobody has a traced value, to be told where it was made
         trace.tape.eqns = []  # else its variables and it would keep each other, and their arrays, until gc runs
-    if slim or not is_tracing():  # a compiled program decides itself what it keeps
+    if (slim or not is_tracing()) and not memories.before:  # a compiled program decides itself what it keeps
         tape = tape.slim([*leaves, *values])
     return flat, trace, values, tape, ins
 

@@ -30,6 +30,7 @@ from tracejit.interpreters import jit as native
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
 from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.sharing.either import storages_of
+from tracejit.numpy.captured.written import current
 from tracejit.timeline import span
 from tracejit.tracing import LOCK, Box, to_raw
 
@@ -115,7 +116,7 @@ class Program:
         arrays = self.guards.arrays(*objects)
         if arrays is None:
             return None
-        return [arrays[s] if type(s) is int else s.value for s in self.const_sources]
+        return current([arrays[s] if type(s) is int else s.value for s in self.const_sources])
 
     def fits(self, call: Call, consts: list[Any]) -> bool:
         """Whether the program, whose guards hold, is for this call: how its inputs lie, and which objects they are."""

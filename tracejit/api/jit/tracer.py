@@ -43,6 +43,7 @@ from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.memory import layout_of
 from tracejit.numpy.boxes.rows import StaleView
 from tracejit.numpy.boxes.sharing.references import row_of
+from tracejit.numpy.captured.written import current
 from tracejit.numpy.operands import SINGLETONS
 from tracejit.tracing import Box, bind, box, current_trace, new_trace
 
@@ -187,7 +188,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         apart,
         distinct(session.distinct, places),
     )
-    return program, [arrays[s] if type(s) is int else s.value for s in sources]
+    return program, current([arrays[s] if type(s) is int else s.value for s in sources])
 
 
 def _note(program: Program, call: Call, session: frontend.Session) -> None:

@@ -8,6 +8,7 @@ without it. What is not known as a value, such as one lane of `vmap`, stays trac
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 from typing import Any
 
@@ -16,8 +17,10 @@ from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, objects
 from tracejit.frontend.text.deferred import Text
 from tracejit.numpy.boxes import lasting
+from tracejit.numpy.captured.array import CapturedArray
+from tracejit.numpy.captured.written import scope
 from tracejit.numpy.operands import is_subclassed
-from tracejit.tracing import Box
+from tracejit.tracing import STATE, Box
 
 _INSIDE = (list, collections.deque, dict, collections.OrderedDict, collections.defaultdict, set)
 
@@ -51,7 +54,12 @@ class Lasting:
         """What the function gives, in containers of its own: it is traced still, when the containers that the function
         has kept of it hold values. The second part, with `has_aux`, is what Python would hand out."""
         if has_aux and type(out) is tuple and len(out) == 2:
-            return _apart(self.session.original(out[0])), self.of(out[1])
+            return self._result(out[0]), self.of(out[1])
+        return self._result(out)
+
+    def _result(self, out: Any) -> Any:
+        if STATE.written:
+            out = tree.map(lambda x: x.seen() if type(x) is CapturedArray else x, out)
         return _apart(self.session.original(out))
 
     def of(self, x: Any) -> Any:
@@ -122,6 +130,11 @@ class Lasting:
         if "_tj_class" in vars(type(x)) or objects.is_node(type(x)):  # made by traced code, or a tree
             self.attributes(x)
         return self.session.original(x)
+
+
+def writes(session: Run) -> Any:
+    """What knows of writes into arrays of outside during a run; programs have boxes for these."""
+    return contextlib.nullcontext() if session.guarded else scope(session.in_place)
 
 
 def _apart(out: Any) -> Any:

@@ -24,6 +24,7 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.paths import ITEM, Node
 from tracejit.frontend.shadows import growing
+from tracejit.numpy.captured import written
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 SCALARS = (int, float, str, bool, complex, bytes, type(None))
 #: What has no stand-in, or is looked into where it is used.
 _PLAIN = frozenset({*SCALARS, np.ndarray, Box, np.float64, np.float32, np.int64, np.bool_})
+#: What an eager run sees as it is in containers of few arrays, whose writes into these it knows.
+_HELD = _PLAIN - {np.ndarray}
+_FEW = 256
 #: What is the user's itself.
 PLAIN = _PLAIN - {Box}
 
@@ -103,13 +107,14 @@ def _eager(session: Run, node: Node, value: Any) -> Any:
     with the stand-ins, of which the writes are made in the end."""
     keys = list(value) if type(value) in (*_DICTS, *_SETS) else []
     entries = list(value.values()) if type(value) in _DICTS else [] if keys else list(value)
-    if _PLAIN.issuperset(map(type, keys)) and _PLAIN.issuperset(map(type, entries)):
+    plain = _HELD if len(entries) <= _FEW or any(map(_is_written, entries)) else _PLAIN
+    if _PLAIN.issuperset(map(type, keys)) and plain.issuperset(map(type, entries)):
         session.in_place.append(value)
         return value
     copy = copying.copy(value)
     session.remember(value, copy, node)  # before its entries: it may hold itself
     new_keys = [wrap_key(session, k) for k in keys]
-    items = [x if type(x) in _PLAIN else session.wrap(node.item(n), x) for n, x in enumerate(entries)]
+    items = [x if type(x) in plain else session.wrap(node.item(n), x) for n, x in enumerate(entries)]
     if all(map(operator.is_, [*keys, *entries], [*new_keys, *items])):
         session.forget(value, copy)
         session.in_place.append(value)
@@ -119,6 +124,11 @@ def _eager(session: Run, node: Node, value: Any) -> Any:
     _refill(copy, dict(zip(new_keys, items, strict=True)) if type(value) in _DICTS else new_keys or items)
     session.containers.append(Copy(node, copy, contents(copy)))
     return copy
+
+
+def _is_written(x: Any) -> bool:
+    """Whether the run has written something traced into an array."""
+    return type(x) is np.ndarray and written.find(x) is not None
 
 
 def _refill(x: Any, new: Any) -> None:
