@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs.derivatives import jitted
+from tests.programs.derivatives import derived, eagerly, jitted, undone
 from tests.programs.observe import PROGRAMS
 from tests.programs.test_corpus import PROGRAMS as ALL  # all corpora are there
 
@@ -69,10 +69,21 @@ TOLD_APART = frozenset(
 )
 
 
-@pytest.mark.sample(50)
+@pytest.mark.sample(60)
 @pytest.mark.parametrize("name", ALL)
 def test_nothing_tells_them_apart_in_compiled_derivatives(name: str) -> None:
     if name in TOLD_APART:
         pytest.skip("it is known to differ")
     kind, why = jitted(PROGRAMS[name])
     assert kind in ("native", "fallback"), why
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("name", [n for n in ALL if n.startswith("corpus_training.")])
+def test_what_people_train_is_told_apart_in_no_derivative(name: str) -> None:
+    maker = PROGRAMS[name]
+    assert eagerly(maker) == ("same", "")
+    assert derived(maker, compiled=False) == ("same", "")
+    assert derived(maker, compiled=True) == ("native", "")
+    kind, why = undone(maker)
+    assert kind == ("refused" if "caught" in name else "native"), why

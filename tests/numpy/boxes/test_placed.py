@@ -123,3 +123,15 @@ def test_flags_are_what_numpy_says() -> None:
         return [v.flags[n] for v in views for n in names] + [np.isfortran(v) for v in views] + attributes
 
     assert tj.jit(f)(A) == f(A) and tj.jit(f)(np.asfortranarray(A)) == f(np.asfortranarray(A))
+
+
+def test_writes_into_bits_leave_the_derivatives_of_other_elements():
+    def f(x):
+        x.view(np.int64)[0] = 0
+        x.view(np.uint8)[8:16] = 0
+        return (x**2).sum()
+
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    assert f(x.copy()) == 25.0
+    for slope in (tj.grad(f), tj.jit(tj.grad(f)), tj.grad(tj.jit(f))):
+        assert slope(x).tolist() == [0.0, 0.0, 6.0, 8.0]

@@ -152,9 +152,10 @@ def written_eagerly(session: Run) -> Iterator[Any]:
 
 
 def _own(session: Run, x: Any) -> Any:
-    """What stands for an object of the user's as that object."""
+    """What stands for an object of the user's as that object. What is in containers that the run has made is made so in
+    the end (`outside.lasting`)."""
     known = session.original_of(x)
-    return session.original(x) if known is x else known
+    return session.original(x) if known is x and type(x) not in (list, tuple, dict) else known
 
 
 def _wrap_sequence(session: Run, node: Node, value: Any) -> Any:

@@ -54,7 +54,16 @@ class Bits(View):
         return ops.bitcasts.view_as(raw, dtype=self.dtype)
 
     def write(self, holder: list[Any], new: Any) -> Any:
-        return ops.bitcasts.view_as(new, dtype=aval_of(holder.pop()).dtype)
+        old = holder.pop()
+        dtype = aval_of(old).dtype
+        made = ops.bitcasts.view_as(new, dtype=dtype)
+        if dtype.kind != "f":
+            return made
+        bits = np.dtype(
+            f"i{dtype.itemsize}"
+        )  # numbers that the write leaves as they were have their derivatives
+        same = ops.compare.eq(ops.bitcasts.view_as(old, dtype=bits), ops.bitcasts.view_as(made, dtype=bits))
+        return ops.compare.select(same, old, made)
 
 
 class ReadOnly(View):

@@ -29,17 +29,17 @@ class CapturedArray(SeenArray):
         """Its raw value: the array itself, unless something traced was written into its memory."""
         found = written.find(self)
         if found is not None:
-            return found.read(self.plain)
+            return found.seen(self.plain).read()
         return self.plain if STATE.written is None else STATE.written.give(self.plain)
 
     def seen(self) -> Any:
         """A box, if something traced was written into its memory, else itself."""
         found = written.find(self)
-        return self if found is None else found.box(self.plain)
+        return self if found is None else found.seen(self.plain)
 
     def boxed(self) -> Box:
         """The array as a box, which is not to be written."""
-        return shown(self.plain) if (found := written.find(self)) is None else found.box(self.plain)
+        return shown(self.plain) if (found := written.find(self)) is None else found.seen(self.plain)
 
     def change(self, by: Callable[[Box], Any]) -> Any:
         """Let `by` write into the array, which it gets as a box."""
@@ -56,7 +56,8 @@ class CapturedArray(SeenArray):
         result = super().__getitem__(index)
         if not STATE.written or (found := written.find(self)) is None or _is_view(result, self):
             return result
-        return found.box(self.plain)[index]
+        copied = result.read() if type(result) is Box else result
+        return written.agreeing(found.box(self.plain)[index], _plain(copied))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _changes(self)
@@ -74,20 +75,21 @@ class CapturedArray(SeenArray):
         memory.box(array)[index] = value
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if STATE.written or any(map(_is_traced, inputs)):
+        plain = [x.plain if type(x) is CapturedArray else x for x in inputs]
+        if STATE.written or Box in map(type, plain):
             seen = [_boxed(x) for x in inputs]
             function = NUMPY_TO_TRACEJIT.get(ufunc)
-            if function is not None and any(type(x) is Box for x in seen):
-                if method == "at":
-                    return function.at(*inputs)
-                return getattr(function, method)(*seen, **kwargs)
-        plain, outs = [_plain(x) for x in inputs], kwargs.get("out", ())
+            if function is not None and Box in map(type, seen):
+                return function.at(*inputs) if method == "at" else getattr(function, method)(*seen, **kwargs)
+        if method == "__call__" and not kwargs:
+            return ufunc(*plain)
+        outs = kwargs.get("out", ())
         _changes(*outs, *inputs[: method == "at"])
         if outs:
             kwargs["out"] = tuple(map(_plain, outs))
         result = getattr(ufunc, method)(*plain, **kwargs)
         given = outs[0] if len(outs) == 1 else outs
-        return result if not outs or any(o is None for o in outs) or result is NotImplemented else given
+        return given if outs and all(o is not None for o in outs) else result
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func in _WRITERS or kwargs.get("out") is not None:
@@ -181,6 +183,20 @@ def _of_values(name: str) -> Any:
     return call
 
 
+def _of_views(name: str) -> Any:
+    """A method of NumPy's that gives a view or, where there is none, a copy."""
+    method = getattr(CapturedArray, name)
+
+    @functools.wraps(method)
+    def call(self: CapturedArray, *args: Any, **kwargs: Any) -> Any:
+        result = method(self, *args, **kwargs)
+        if not STATE.written or (found := written.find(self)) is None or _is_view(result, self):
+            return result
+        return getattr(found.seen(self.plain), name)(*args, **kwargs)
+
+    return call
+
+
 def _of_changes(name: str) -> Any:
     """A method of NumPy's that changes the array."""
     method = getattr(CapturedArray, name)
@@ -225,6 +241,8 @@ _VALUES = (
 )
 for _name in _VALUES:
     setattr(CapturedArray, _name, _of_values(_name))
+for _name in ("ravel", "reshape"):
+    setattr(CapturedArray, _name, _of_views(_name))
 for _name in ("fill", "partition", "put", "sort"):
     setattr(CapturedArray, _name, _of_changes(_name))
 

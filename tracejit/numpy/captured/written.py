@@ -109,12 +109,9 @@ class Written:
             raise TracerArrayError(aval=str(aval_of(x)))
         return Box(self.storage, self._chain(x), aval_of(x))
 
-    def read(self, x: np.ndarray) -> Any:
-        """The raw value of an array in this memory. Raises TracerArrayError if code that is not followed wrote into it."""
-        raw = self.box(x).read()
-        if not np.array_equal(known(raw), x, equal_nan=x.dtype.kind in "fcmM"):
-            raise TracerArrayError(aval=str(aval_of(raw)))
-        return raw
+    def seen(self, x: np.ndarray) -> Box:
+        """An array in this memory that is read. Raises TracerArrayError if unknown code wrote into it."""
+        return agreeing(self.box(x), x)
 
     def settle(self) -> None:
         """Let the memory have the values of the storage."""
@@ -165,6 +162,13 @@ def known(raw: Any) -> Any:
         raise TracerArrayError(aval=str(aval_of(raw))) from None
 
 
+def agreeing(seen: Box, x: Any) -> Box:
+    """What is read of an array, as it is traced. Raises TracerArrayError if the memory has something else."""
+    if not np.array_equal(known(seen.read()), x, equal_nan=np.asarray(x).dtype.kind in "fc"):
+        raise TracerArrayError(aval=str(seen.aval))
+    return seen
+
+
 def find(x: np.ndarray) -> Written | None:
     """What was written into the memory of `x`, if something traced was."""
     return STATE.written.get(id(_root(x))) if STATE.written else None
@@ -175,7 +179,7 @@ def current(values: list[Any]) -> list[Any]:
     if not STATE.written:
         return values
     found = [find(x) if isinstance(x, np.ndarray) else None for x in values]
-    return [x if memory is None else memory.read(x) for x, memory in zip(values, found, strict=True)]
+    return [x if memory is None else memory.seen(x).read() for x, memory in zip(values, found, strict=True)]
 
 
 def take(x: np.ndarray) -> Written:
