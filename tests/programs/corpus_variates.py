@@ -126,3 +126,87 @@ def a_generator_is_given_to_a_distribution() -> Any:
         return d.rvs(size=2) * x
 
     return f, CALLS, None
+
+
+@program
+def waiting_times_of_a_rate_that_is_given() -> Any:
+    def f(x):
+        arrivals = np.cumsum(st.expon.rvs(scale=1 / x, size=12))
+        return arrivals, (arrivals < 3).sum()
+
+    return f, CALLS, None
+
+
+@program
+def claims_of_an_insurance() -> Any:
+    def f(rate):
+        total = 0.0
+        for _ in range(20):
+            n = st.poisson.rvs(rate)
+            total += n * 10.0
+        return total, isinstance(n, int)
+
+    return f, CALLS, None
+
+
+@program
+def a_posterior_that_is_sampled() -> Any:
+    def f(x):
+        share = st.beta.rvs(1 + x, 2.0, size=200)
+        return share.mean(), np.quantile(share, [0.05, 0.95])
+
+    return f, CALLS, None
+
+
+@program
+def a_random_rotation_of_points() -> Any:
+    points = np.arange(12.0).reshape(4, 3)
+
+    def f(x):
+        turn = st.special_ortho_group.rvs(3)
+        return points @ turn.T * x, np.linalg.det(turn)
+
+    return f, CALLS, None
+
+
+@program
+def directions_on_a_sphere() -> Any:
+    def f(x):
+        steps = st.uniform_direction.rvs(3, size=10)
+        return (x * steps).sum(axis=0)
+
+    return f, CALLS, None
+
+
+@program
+def noise_of_a_model_made_outside() -> Any:
+    class Sensor:
+        def __init__(self, spread):
+            self.noise = st.norm(0.0, spread)
+
+        def read(self, x):
+            return x + self.noise.rvs(size=3)
+
+    sensor = Sensor(0.5)
+    return sensor.read, CALLS, None
+
+
+@program
+def a_generator_beside_a_distribution() -> Any:
+    rng = np.random.default_rng(2)
+
+    def f(x):
+        return st.gamma.rvs(x, scale=x, size=3, random_state=rng), rng.normal()
+
+    return f, CALLS, lambda: rng
+
+
+@program
+def a_coin_that_is_tossed_until_it_falls() -> Any:
+    def f(x):
+        tosses = 0
+        while not st.bernoulli.rvs(0.3):
+            tosses += 1
+        return tosses * x
+
+    return f, CALLS, None
