@@ -161,3 +161,56 @@ def a_decorator_that_is_strict() -> Any:
             return None
 
     return f, [(A, A), (A, A - 2), (A + 1, A)], None
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def quietly_divided(a: Any, b: Any) -> Any:
+    return np.where(b == 0, 0.0, a / b)
+
+
+@program
+def a_helper_that_is_quiet() -> Any:
+    return (lambda a, b: quietly_divided(a, b).sum()), [(A, A), (A, A - 2), (A + 1, A)], None
+
+
+@program
+def methods_that_are_quiet() -> Any:
+    class Model:
+        scale = 2.0
+
+        @np.errstate(all="ignore")
+        def energy(self, x):
+            return self.scale * np.log(x * x)
+
+        def fit(self, x):
+            for _ in range(30):
+                x = x - 0.01 * self.energy(np.abs(x) + 1)
+            return x
+
+    return Model().fit, [(A,), (A + 1,), (-A,)], None
+
+
+@program
+def steps_that_are_strict_in_a_loop() -> Any:
+    @np.errstate(over="raise")
+    def step(x):
+        return x * x
+
+    def f(x, n):
+        for k in range(n):
+            try:
+                x = step(x)
+            except FloatingPointError:
+                return k, "too large"
+        return x.sum(), "fine"
+
+    return f, [(A * 0.1, 4), (A + 1, 4), (A + 1, 12)], None
+
+
+@program
+def the_jitted_function_is_strict() -> Any:
+    @np.errstate(divide="raise", invalid="raise")
+    def f(a, b):
+        return a / b
+
+    return f, [(A + 1, A + 1), (A, A), (A + 1, A + 2)], None

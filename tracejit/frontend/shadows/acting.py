@@ -186,6 +186,25 @@ class errstate:
         return inner
 
 
+_KINDS = ("all", "divide", "over", "under", "invalid")
+
+
+def decorated(fn: types.FunctionType) -> errstate | None:
+    """What stands for the `np.errstate` with which a function of outside is decorated; None for others."""
+    names, cells = fn.__code__.co_freevars, fn.__closure__ or ()
+    if "self" not in names or "__wrapped__" not in vars(fn):
+        return None
+    try:
+        own: Any = cells[names.index("self")].cell_contents
+    except ValueError:
+        return None
+    if type(own) is not np.errstate or getattr(own, "_call", None) is not getattr(
+        np.errstate(), "_call", own
+    ):
+        return None
+    return errstate(**{k: kind for k in _KINDS if (kind := getattr(own, f"_{k}", None)) is not None})
+
+
 #: Modules of which some names become part of the program.
 _OF_MODULES: dict[str, Callable[[str], Any]] = {"sys": sinks.of_module, "logging": logs.of_module}
 #: Functions that do.

@@ -16,7 +16,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import CONST, ITEM, Node, root
-from tracejit.frontend.shadows import containers
+from tracejit.frontend.shadows import acting, containers
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
@@ -34,6 +34,10 @@ def wrap_function(session: Run, node: Node, fn: types.FunctionType) -> Any:
         if scope.session is session:
             return fn  # made inside this traced run: it has guarded globals already
         scope = scope.real
+    if session.guarded and not node.given and (strict := acting.decorated(fn)) is not None:
+        session.check(node, "is", fn)
+        inner = session.wrap(node.attr("__wrapped__"), vars(fn)["__wrapped__"])
+        return session.known(fn) or session.remember(fn, strict(inner), node)
     if is_library_function(fn) and not _wraps_users_function(fn):
         session.check(node, "is", fn)
         if session.guarded and (registry := _registry(fn)) is not None:
