@@ -8,6 +8,7 @@ Where tracing needs the value of one, it is guarded again.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections import Counter
@@ -170,11 +171,13 @@ class Varying:
     def varying_counts(self, argument: Callable[[int | str], Any]) -> frozenset[int | str]:
         """The arguments that were found to say how often a loop fills lists, if one of them is another now: they are
         inputs from now on."""
-        gone = self.counts
-        if all(argument(key) == value for key, value in gone.items()):
-            return frozenset()
-        self.counts, self.counts_vary = {}, True
-        return frozenset(gone)
+        for key, value in self.counts.items():
+            with contextlib.suppress(KeyError, ValueError, IndexError):  # given by position or by name
+                now = argument(key)
+                if type(now) is not type(value) or now != value:
+                    gone, self.counts, self.counts_vary = frozenset(self.counts), {}, True
+                    return gone
+        return frozenset()
 
     def make_room(self, room: int) -> bool:
         """Lists that the program lets grow have more room than `room` from now on; False if they have enough."""
