@@ -617,3 +617,26 @@ def test_what_is_nested_too_deep_is_pythons() -> None:
             assert first(tj.jit(f, fallback=True)(x)) == 2.0
         with pytest.raises(tj.errors.UnfollowedError, match="nested deeper than"):
             tj.jit(f, fallback=False)(x)
+
+
+def test_a_refusal_runs_nothing_in_the_place_of_an_exception_that_is_gone():
+    log = []
+
+    class Noted:
+        def __enter__(self):
+            log.append("in")
+
+        def __exit__(self, kind, value, tb):
+            log.append(kind)
+            return kind is KeyError
+
+    def f(x):
+        with Noted():
+            if x.sum() > 10:
+                raise ValueError(9, x)  # has a traced value, and is gone when the refusal is raised
+        return x
+
+    for _ in range(20):
+        with pytest.raises(tj.errors.CaughtCheckError):
+            tj.jit(f, fallback=False)(np.arange(3.0))
+    assert not log

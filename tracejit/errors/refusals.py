@@ -15,7 +15,7 @@ from typing import Any
 class _Thread(threading.local):
     met: list[BaseException] | None = None
     failed: int | None = None
-    hidden: int | None = None
+    hidden: tuple[int, type] | None = None
     count: int = 0
 
 
@@ -57,12 +57,12 @@ def is_failed(error: BaseException) -> bool:
 
 def hide(error: BaseException) -> None:
     """`error`, which is about to be raised, has what stands for traced values instead of them."""
-    _thread.hidden = id(error)
+    _thread.hidden = id(error), type(error)  # another one may be where one was that is gone
 
 
 def hides_values(error: BaseException) -> bool:
     """Whether `error`, which has just been caught, has what stands for traced values instead of them."""
-    return _thread.hidden == id(error)
+    return _thread.hidden == (id(error), type(error))
 
 
 def withdraw(wanted: Callable[[BaseException], bool]) -> None:
