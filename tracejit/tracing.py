@@ -22,7 +22,7 @@ from tracejit.errors import LeakedTracerError, NotAnArrayError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.elsewhere import taken
 from tracejit.ir.primitive import Op
-from tracejit.ir.seen import SeenArray, plain_of
+from tracejit.ir.seen import SeenArray, asked, plain_of
 from tracejit.ir.values import Value, origin
 
 
@@ -41,6 +41,7 @@ class Trace:
         self.parent = parent
         self.live = True
         self.level: int = 0 if parent is None else parent.level + 1
+        self.staged: bool = parent is not None and parent.staged  #: Is a program recorded?
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply `op` to raw values; a list of results if `op.multi`."""
@@ -69,14 +70,6 @@ class Trace:
             self._made[key, id(x)] = x, make()  # `x` is held, so that its id stays its own
         return self._made[key, id(x)][1]
 
-
-def _count_of_popped(holder: list[Any]) -> int:
-    x = holder.pop()
-    return sys.getrefcount(x)
-
-
-#: What `sys.getrefcount` says of what one local variable holds: measured, as it differs between Python versions.
-ONLY_LOCAL = _count_of_popped([np.zeros(2)])
 
 #: Held while something is traced for a cache, transformed or compiled. One lock for all: a transformation may
 #: need a trace and a trace a transformation, in either order, and locks of their own would deadlock.
@@ -309,7 +302,12 @@ class Box:
         self.aval, self.weak, self.scalar = aval, weak, scalar
         self.identity: Any = None
 
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return self.tj_class if asked.is_told(sys._getframe(1), self) else Box
+
     if TYPE_CHECKING:  # the members that tracejit.numpy.boxes adds
+        tj_class: type
 
         def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, index: Any) -> Any: ...
@@ -346,7 +344,10 @@ def unbox(x: Any) -> Any:
 
 
 def wrap(value: Any, weak: Any = False) -> Any:
-    """A raw result as user code should see it: an array when evaluating, a box while tracing."""
+    """A raw result as user code should see it: an array when evaluating, a box while tracing; Python's True and
+    False, where they are known, as in derivatives outside of jit, themselves."""
+    if weak is True and type(value) is np.bool_ and not _state.trace.staged:
+        return bool(value)
     return box(value, weak) if _state.trace is not _root[0] else value
 
 

@@ -17,6 +17,7 @@ from tracejit.errors import (
     TracerBoolError,
     TracerFloatError,
     TracerIntegerError,
+    UnfollowedError,
 )
 
 __all__ = ["Transformed", "named", "transformed"]
@@ -29,6 +30,7 @@ NEEDS_PROGRAM = (
     TracerFloatError,
     TracerArrayError,
     LostDerivativeError,
+    UnfollowedError,
 )
 
 

@@ -6,6 +6,7 @@ Other installed packages are followed and guarded like the user's own code: most
 
 from __future__ import annotations
 
+import abc
 import enum
 import functools
 import os
@@ -13,10 +14,16 @@ import re
 import sys
 import sysconfig
 import types
+import typing
 import weakref
 from typing import Any
 
+import numpy as np
+
 from tracejit.errors import is_internal
+from tracejit.ir.seen import asked
+from tracejit.numpy.boxes.conversions import class_of
+from tracejit.tracing import Box
 
 #: Installed packages that are not followed. Some compute in C, and traced code knows their functions or must not hand
 #: anything to them; the others compute with what is not numbers, draw, talk or test, or are tools of Python's.
@@ -87,6 +94,46 @@ def is_library_file(filename: str) -> bool:
         if found:
             return inside.partition(os.sep)[0].removesuffix(".py") in _OPAQUE
     return path.startswith(_PATHS)
+
+
+#: Code of Python's that asks for the class of a value as its caller does: abstract classes, dispatch by class.
+_ASKING = frozenset(("<frozen abc>", abc.__file__, typing.__file__, functools.__file__))
+_NUMBA = os.sep + "numba" + os.sep
+
+
+def is_told(frame: Any, x: Any = None) -> bool:
+    """Whether the code of `frame`, which asks for `x.__class__` or by `isinstance`, is told the class of the value for
+    which `x` stands: the user's is. We are told what stands for a value, and so are libraries that would take an array
+    for one of C's. Of numbers all others are told."""
+    while frame.f_code.co_filename in _ASKING and frame.f_back is not None:
+        frame = frame.f_back
+    filename = frame.f_code.co_filename
+    if not is_library_file(filename):
+        return True
+    return (
+        not is_internal(filename)
+        and _NUMBA not in filename
+        and type(x) is Box
+        and class_of(x) is not np.ndarray
+    )
+
+
+asked.is_told = is_told
+
+
+class StandsFor:
+    """What stands for a container or value of another class than its own."""
+
+    __slots__ = ()
+
+    @property
+    def tj_kind(self) -> type:
+        """The class that it stands for. Raises UnfollowedError where that is not known."""
+        raise NotImplementedError
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return self.tj_kind if is_told(sys._getframe(1)) else type(self)
 
 
 def _top(module: str | None) -> str:

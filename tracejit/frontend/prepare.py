@@ -12,6 +12,7 @@ from tracejit.frontend import active, ending
 from tracejit.frontend.capture import Capture, EagerCapture, FollowedCapture
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.outside.lasting import Lasting
+from tracejit.frontend.outside.questions import noticed
 from tracejit.frontend.session import Session
 from tracejit.tracing import is_tracing
 
@@ -77,7 +78,7 @@ def followed() -> Iterator[list[Callable[[], bool]]]:
         return
     capture = FollowedCapture()
     session = Session(capture, rewrites=False)
-    with active.use(session):
+    with active.use(session), noticed(session):
         yield checks
     ending.finish(session, Lasting(session, ()))
     guards = session.guards()

@@ -73,6 +73,9 @@ class Run(Memory):
         self.followed_methods: dict[str, list[tuple[type, Any, types.FunctionType]]] = {}
         self.followed_data: dict[str, list[tuple[Node, Any]]] = {}  # class attributes that change, likewise
         self.as_is: frozenset[str] = frozenset()  # the names that such code has
+        self.listener: Any = (
+            None  # is told when code begins to run that asks what values are: `outside.questions`
+        )
         self.generators = Drawn()
         #: Whether draws from generators are part of the program that is made; the handles of those of outside.
         self.draws = capture.guarded and getattr(capture, "draws", False)

@@ -22,8 +22,8 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.impure import BUILTINS, impure_origin
 from tracejit.frontend.origins import is_library_module
-from tracejit.frontend.outside import iterators
-from tracejit.frontend.outside.lasting import Lasting, writes
+from tracejit.frontend.outside import iterators, questions
+from tracejit.frontend.outside.lasting import Lasting, watched
 from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.rewrite import evaluated
@@ -63,8 +63,6 @@ class Session(Run):
     def turn(self, x: Any, items: Any, owner: Any = None) -> None:
         turned.request(x, items, owner)
 
-    # ---- running -------------------------------------------------------------------------------
-
     def run(self, f: Any, args: Any = (), kwargs: Any = None, has_aux: bool = False) -> Any:
         """Runs the stand-in of `f`; when the session's outermost run ends, `ending.finish`. Nested transformations call
         it again inside."""
@@ -74,7 +72,7 @@ class Session(Run):
                 args = args if self.guarded else [watch.argument(self, x) for x in args]
                 return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
-        with active.use(self), our_errors(), self.generators, kept_back(self), put_back(self), writes(self):
+        with active.use(self), our_errors(), self.generators, kept_back(self), put_back(self), watched(self):
             if self.guarded:
                 self.generators.enter_shared()
             args = [watch.argument(self, x) for x in args]
@@ -115,7 +113,7 @@ class Session(Run):
                 behind.state_of(stand_in).weaken(value)
         written = self.in_place, self.attributes, self.assigned, self.stored, self.adopted
         met = self.cells, self.codes, self.containers, self._seen, self._originals, self._scopes
-        for record in (*written, *met, self.members, self.remade):
+        for record in (*written, *met, self.members, self.remade, self.watched):
             record.clear()
 
     def cached(self, node: Node, value: Any) -> None:
@@ -223,6 +221,7 @@ class Session(Run):
         if watch.calls_by_name(cls):
             watch.release(self)
         ours = compiled.wrap(self, node, value)
+        questions.expect_partial(self, cls)
         return objects.wrap_object(self, node, value) if ours is None else ours
 
     def code_of(self, fn: types.FunctionType) -> types.CodeType:
@@ -300,6 +299,7 @@ class Session(Run):
         if watch.calls_by_name(value):
             watch.release(self)
         ours = classes.traced_class(compiled.class_of(value) or value)
+        questions.expect_partial(self, value)
         if ours is None:
             if not issubclass(value, BaseException):  # which `except` needs as they are
                 self.from_library(node, value)
@@ -316,7 +316,7 @@ class Session(Run):
             self.refuse(f"builtin `{name}`", value, BUILTINS[name])
         if name == "__import__":
             return builtins_.importer(self, scope)
-        return builtins_.STAND_INS.get(name, value)
+        return behind.noted(builtins_.STAND_INS.get(name, value), value)
 
     def scope(self, real: dict[str, Any], module: str | None) -> GuardedGlobals:
         """The guarded globals over `real`, one a run."""
@@ -328,9 +328,8 @@ class Session(Run):
         return known
 
     def original(self, value: Any) -> Any:
-        """The user's own function or object behind a stand-in, also inside lists, tuples and dicts.
-
-        Containers stay copies and shadows of pytrees stay shadows: they hold traced arrays."""
+        """The user's own function or object behind a stand-in, also inside lists, tuples and dicts. Containers stay
+        copies and shadows of pytrees stay shadows: they hold traced arrays."""
         if type(value) in (list, tuple, dict):
             return self._with_originals(value)
         if type(value) is CapturedArray:

@@ -24,8 +24,9 @@ import numpy as np
 from tracejit.frontend import members
 from tracejit.frontend.checks import is_plain
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function, why_not
+from tracejit.frontend.outside import questions
 from tracejit.frontend.paths import Members, Node, root
-from tracejit.frontend.shadows import behind, compiled, containers, functions, objects
+from tracejit.frontend.shadows import behind, compiled, containers, copied, functions, objects
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.variants.node import refusal
 from tracejit.tracing import Box
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+#: Members of classes of which rewritten code gets copies.
+_FOLLOWED = (types.FunctionType, staticmethod, classmethod, property)
 #: Methods that are called when objects are taken apart and made again.
 _OF_TREES = frozenset(("tree_flatten", "tree_unflatten"))
 #: What calls methods by name.
@@ -70,7 +73,7 @@ def argument(session: Run, value: Any) -> Any:
 
 def watch_argument(session: Run, value: Any) -> None:
     """Watch the classes of the user's objects in a pytree."""
-    if type(value) is Box or not session.guarded:
+    if type(value) is Box:
         return
     if isinstance(value, (list, tuple)):
         if not is_library_class(type(value)):
@@ -80,7 +83,7 @@ def watch_argument(session: Run, value: Any) -> None:
     elif isinstance(value, dict):
         for x in value.values():
             watch_argument(session, x)
-    elif session.generators.enter("an argument", value):
+    elif session.guarded and session.generators.enter("an argument", value):
         return  # draws are noticed in the end
     elif not is_library_class(type(value)) and not behind.is_shadow(value):
         watch_class(session, type(value))
@@ -90,20 +93,27 @@ def watch_argument(session: Run, value: Any) -> None:
 
 
 def watch_class(session: Run, cls: type) -> None:
-    """Guard what the methods of the user's class `cls` may read."""
-    if session.guarded and not is_library_class(cls):
+    """Guard what the methods of the user's class `cls` may read, and notice what those ask that run as they are."""
+    if is_library_class(cls):
+        return
+    if not (session.guarded and session.rewrites):  # all methods run as they are
+        questions.expect(session, cls)
+    if session.guarded:
         _once(session, cls, lambda: _watch_class(session, cls))
+    else:
+        session.watched[id(cls)] = cls
 
 
 def _watch_class(session: Run, cls: type) -> None:
     session.orders(cls)
+    followed = copied.looks_plainly(cls)
     for base in cls.__mro__:
         if not is_library_class(base):
             for name, raw in list(vars(base).items()):
                 fn = _function_of(raw)
                 if isinstance(fn, types.FunctionType):
                     if name not in _ASKED:
-                        _watch_method(session, base, name, raw, fn)
+                        _watch_method(session, base, name, raw, fn, followed)
                 elif name[:2] != "__" and name not in getattr(base, "__dataclass_fields__", ()):
                     _watch_data(session, base, name, raw)
             session.check(Members(base), "len", len(vars(base)))  # a name that is not there stays away
@@ -131,7 +141,7 @@ def is_derived(session: Run, value: Any) -> bool:
     """Whether `value` is a list or dict of a class of the user's, which is watched then: what Python's own code calls
     of it runs as it is."""
     found = session.guarded and containers.is_derived(value)
-    if found or containers.is_namedtuple(type(value)):
+    if found or containers.is_namedtuple(type(value)) or not session.guarded:
         watch_class(session, type(value))
     return found
 
@@ -139,11 +149,15 @@ def is_derived(session: Run, value: Any) -> bool:
 def _function_of(raw: Any) -> Any:
     if isinstance(raw, (staticmethod, classmethod)):
         return raw.__func__
+    if isinstance(raw, (functools.cached_property, functools.partialmethod)):
+        return raw.func
     return raw.fget if isinstance(raw, property) else raw
 
 
 def _watch_data(session: Run, cls: type, name: str, raw: Any) -> None:
     """Guard a class attribute that is no method."""
+    if hasattr(type(raw), "__get__") and not is_library_class(type(raw)):
+        questions.expect(session, type(raw))  # whose own methods run as they are
     if name[:1] == "_" and issubclass(cls, (tuple, enum.Enum)):
         return  # what these note about themselves
     node = behind.class_node(cls, name)
@@ -158,15 +172,18 @@ def _watch_data(session: Run, cls: type, name: str, raw: Any) -> None:
             session.note(str(node), raw, _REASON)
 
 
-def _watch_method(session: Run, cls: type, name: str, raw: Any, fn: types.FunctionType) -> None:
+def _watch_method(
+    session: Run, cls: type, name: str, raw: Any, fn: types.FunctionType, followed: bool = True
+) -> None:
     if is_generated(fn):
         return
-    if session.rewrites and name[:2] != "__" and name not in session.as_is | _OF_TREES:
+    followed = followed and session.rewrites and isinstance(raw, _FOLLOWED)
+    if followed and name[:2] != "__" and name not in session.as_is | _OF_TREES:
         session.followed_methods.setdefault(name, []).append((cls, raw, fn))
         return
     node = behind.class_node(cls, name)
     session.check(node, "is", raw)
-    watch_function(session, node, fn)
+    watch_function(session, node, fn, not isinstance(raw, staticmethod))
 
 
 def runs(session: Run, code: types.CodeType, as_is: types.CodeType) -> None:
@@ -254,14 +271,15 @@ class _Everything(frozenset):  # type: ignore[type-arg]
         return self
 
 
-def watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
+def watch_function(session: Run, node: Node, fn: types.FunctionType, is_method: bool = False) -> None:
     """Guard every global and closure variable that `fn` names."""
     if not isinstance(fn.__globals__, GuardedGlobals) and not is_library_function(fn):
-        _once(session, fn, lambda: _watch_function(session, node, fn))
+        _once(session, fn, lambda: _watch_function(session, node, fn, is_method))
 
 
-def _watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
+def _watch_function(session: Run, node: Node, fn: types.FunctionType, is_method: bool) -> None:
     _asked_for_none(session, fn.__code__)
+    questions.expect_function(session, fn, is_method)
     # The owner's item is guarded by identity; the code may still be replaced.
     session.check(node.named(fn).attr("__code__"), "is", fn.__code__)
     session.check(node.named(fn).attr("__defaults__"), "is", fn.__defaults__)

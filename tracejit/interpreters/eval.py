@@ -14,9 +14,10 @@ from tracejit.interpreters import nans
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import TYPES
 from tracejit.ir.primitive import Op
+from tracejit.ir.references import ONLY_LOCAL
 from tracejit.ir.values import Value, origin
 from tracejit.lazily import LazyModule
-from tracejit.tracing import ONLY_LOCAL, Trace, set_root
+from tracejit.tracing import Trace, set_root
 
 _eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 

@@ -39,6 +39,7 @@ class StageTrace(Trace):
 
     def __init__(self, parent: Trace | None, name: str = "", eager_constants: bool = False) -> None:
         super().__init__(parent)
+        self.staged = True
         self.name = name
         self.eager_constants = eager_constants
         self.eqns: list[Eqn] = []

@@ -155,3 +155,43 @@ def test_transformations_take_functions(transform: Any) -> None:
 def test_a_function_without_a_result_is_told_so() -> None:
     with pytest.raises(tj.TracejitError, match="returned nothing"):
         tj.grad(lambda x: None)(1.0)
+
+
+def test_numbers_beside_a_result_have_their_types_in_programs() -> None:
+    """Also where `float(x)` of a value that is derived makes the transformation compile the function."""
+    history: list[float] = []
+
+    def f(x):
+        loss = x * x
+        return loss, {"loss": float(loss), "half": loss / 2, "sine": np.sin(x), "n": 3, "history": history}
+
+    for g in (tj.value_and_grad(f, has_aux=True), tj.jit(tj.value_and_grad(f, has_aux=True))):
+        (_, aux), slope = g(3.0)
+        assert slope == 6.0 and aux["loss"] == 9.0
+        assert [type(v) for v in aux.values()] == [type(v) for v in f(3.0)[1].values()]
+        assert aux["history"] is history
+    tangent = tj.jit(lambda x: tj.jvp(f, (x,), (1.0,), has_aux=True))(3.0)
+    assert type(tangent[2]["half"]) is float
+
+
+def test_truth_values_of_numbers_are_pythons() -> None:
+    def f(x):
+        flags = [x > 0, x == x, x != x, x <= 3, (x + 0.5).is_integer()]
+        assert all(type(flag) is bool for flag in flags)
+        return x * (2.0 if (x > 0) is True else 5.0) * (1.0 if (x < 0) is False else 7.0)
+
+    assert tj.grad(f)(2.0) == 2.0 and tj.grad(tj.grad(lambda x: f(x) * x))(2.0) == 4.0
+    assert tj.jvp(f, (2.0,), (1.0,)) == (4.0, 2.0)
+    assert tj.jit(tj.grad(f))(2.0) == 2.0
+
+
+def test_numbers_have_no_attributes_of_arrays_to_who_asks() -> None:
+    class Holder(list):
+        def ask(self):
+            return getattr(self[0], "ndim", 3) * (2.0 if hasattr(self[0], "shape") else 5.0)
+
+    def f(x):
+        return x * getattr(x, "ndim", 3) * (2.0 if hasattr(x, "shape") else 5.0) * Holder([x]).ask()
+
+    assert tj.grad(f)(2.0) == 225.0 and tj.jit(tj.grad(f))(2.0) == 225.0
+    assert tj.grad(lambda x: x.sum() * x.ndim + x)(2.0) == 1.0  # who uses them has them

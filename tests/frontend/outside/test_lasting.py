@@ -5,10 +5,12 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import enum
 import functools
+import math
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -335,3 +337,125 @@ def test_parts_of_complex_arrays_arrays_without_axes_and_classes() -> None:
     assert o.given is x and Holder.last == 4.0 and type(Holder.last) is np.float64
     o.re[0], o.im[1] = 9.0, 5.0
     assert o.z.tolist() == [9, 2 + 5j, 2]
+
+
+class Stack(list):
+    """Has a method of its own, which runs as it is."""
+
+    last: Any = None
+
+    def push(self, v: Any) -> None:
+        self.append(v)
+        self.last = v
+
+
+class Tagged(tuple):
+    """A tuple with attributes."""
+
+    def __new__(cls, v: Any) -> Any:
+        self = super().__new__(cls, (v,))
+        self.__dict__["tag"] = 2 * v
+        return self
+
+
+class Level(enum.Enum):
+    """A member gets attributes by a method that runs as it is."""
+
+    LOW = 1
+
+    def keep(self, v: Any) -> None:
+        self.kept = v
+
+
+class Broken(Exception):
+    def keep(self, v: Any) -> None:
+        self.kept = v
+
+
+@dataclasses.dataclass
+class Counted:
+    v: Any
+    total: ClassVar[Any] = 0.0
+
+    @classmethod
+    def count(cls, v: Any) -> None:
+        cls.total = cls.total + v
+
+
+def test_functions_and_modules_of_libraries_are_themselves() -> None:
+    o = types.SimpleNamespace()
+
+    def f(x: Any) -> Any:
+        o.act, o.np, o.linalg, o.norm = np.tanh, np, np.linalg, np.linalg.norm
+        o.held = {"a": [np.sin, max, isinstance], "b": math.exp}
+        o.type, o.array, o.draw = type, np.ndarray, np.random.normal
+        return o.act(x), (np.cos, np)
+
+    aux = tj.value_and_grad(f, has_aux=True)(1.0)[0][1]
+    assert aux == (np.cos, np)
+    assert (o.act, o.np, o.linalg, o.norm) == (np.tanh, np, np.linalg, np.linalg.norm)
+    assert o.held == {"a": [np.sin, max, isinstance], "b": math.exp}
+    assert o.type is type and o.array is np.ndarray and o.draw == np.random.normal
+
+
+def test_what_methods_that_run_as_they_are_leave() -> None:
+    s, error, table = Stack(), Broken(), []
+    Counted.total = 0.0
+
+    def f(x: Any) -> Any:
+        s.push(2 * x)
+        error.keep(3 * x)
+        Level.LOW.keep(4 * x)
+        Counted.count(5 * x)
+        table.append(Tagged(6 * x))
+        return x * x
+
+    assert tj.grad(f)(2.0) == 4.0
+    found = [s[0], s.last, error.kept, Level.LOW.kept, Counted.total, table[0][0], table[0].tag]  # type: ignore[attr-defined]
+    assert found == [4.0, 4.0, 6.0, 8.0, 10.0, 12.0, 24.0]
+    assert {*map(type, found)} == {float} and type(table[0]) is Tagged
+
+
+LOG: list[Any] = []
+TABLE: dict[Any, Any] = {(1, 2): 0.0}
+LAST: Any = None
+HOLDER = types.SimpleNamespace()
+PLACE = Node(None, None)
+
+
+@dataclasses.dataclass
+class Logged:
+    v: Any
+
+    def __add__(self, other: Any) -> Any:
+        return keep(self.v + other)
+
+
+def keep(v: Any) -> Any:
+    global LAST
+    LAST, HOLDER.last, PLACE.value = v, 2 * v, 3 * v
+    LOG.append([v])
+    TABLE["last"] = {"v": v}
+    return v
+
+
+def test_globals_that_only_code_knows_which_runs_as_it_is() -> None:
+    LOG.clear()
+    for key in TABLE:  # which is not changed by being looked at
+        if key == "last":
+            break
+        assert tj.grad(lambda x: 2.0 * x + Logged(1.0).v)(2.0) == 2.0
+    assert tj.grad(lambda x: (Logged(x) + 1.0) ** 2)(2.0) == 6.0
+    found = [LAST, HOLDER.last, PLACE.value, LOG[0][0], TABLE["last"]["v"]]
+    assert found == [3.0, 6.0, 9.0, 3.0, 3.0] and {*map(type, found)} == {float}
+
+
+def test_objects_of_classes_of_their_own_beside_the_result() -> None:
+    def f(x: Any) -> Any:
+        s, error = Stack([2 * x]), Broken(3 * x)
+        s.last, error.kept = 4 * x, x  # type: ignore[attr-defined]
+        return x * x, (s, error, Tagged(x))
+
+    s, error, tagged = tj.value_and_grad(f, has_aux=True)(2.0)[0][1]
+    found = [s[0], s.last, error.args[0], error.kept, tagged[0], tagged.tag]
+    assert found == [4.0, 8.0, 6.0, 2.0, 2.0, 4.0] and {*map(type, found)} == {float}

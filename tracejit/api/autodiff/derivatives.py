@@ -46,27 +46,33 @@ from tracejit.interpreters.autodiff.transpose import pull_back
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.ir.references import ONLY_LOCAL
 from tracejit.ir.values import Value, Zero
 from tracejit.numpy.captured.written import scope
 from tracejit.ops.building import helpers
-from tracejit.tracing import ONLY_LOCAL, Box, box, current_trace, is_tracing, new_trace, to_raw, unbox
+from tracejit.tracing import Box, box, current_trace, is_tracing, new_trace, to_raw, unbox
 
 Argnums = int | Sequence[int]
 
 
 def _strip(x: Any, trace: Any) -> Any:
     """An auxiliary leaf without tracers of the ended `trace`."""
-    raw = unbox(x)
-    if isinstance(raw, Value) and raw.trace is trace:
-        return plain(raw.primal)  # type: ignore[attr-defined]
-    return plain(raw) if type(x) is Box else x
+    if type(x) is not Box:
+        return x
+    raw = x.read()
+    inner = isinstance(raw, Value) and raw.trace is trace
+    return plain(raw.primal if inner else raw, x.weak is True)  # type: ignore[union-attr]
 
 
 def strip_aux(aux: Any, trace: Any) -> Any:
-    """An auxiliary result for the user, without tracers of the ended `trace`; itself, if there are none in it."""
-    if trace.storages is not None or not any(type(x) is Box for x in tree.leaves(aux)):
+    """An auxiliary result for the user, without tracers of the ended `trace`; what has none in it is there itself."""
+    if trace.storages is not None:
         return aux
-    return tree.map(lambda x: _strip(x, trace), aux)
+    return tree.map(lambda x: _strip(x, trace), aux, is_leaf=_has_none)
+
+
+def _has_none(x: Any) -> bool:
+    return not any(type(leaf) is Box for leaf in tree.leaves(x))
 
 
 def _materialize(t: Any, held: Container[int] = ()) -> Any:

@@ -13,7 +13,8 @@ from tracejit import tree
 from tracejit.interpreters.autodiff.tangents import Residual
 from tracejit.interpreters.autodiff.tape import Tape
 from tracejit.interpreters.stage import is_staging
-from tracejit.tracing import ONLY_LOCAL, to_raw, wrap
+from tracejit.ir.references import ONLY_LOCAL
+from tracejit.tracing import to_raw, wrap
 
 
 def detached(tape: Tape) -> Tape:

@@ -21,6 +21,7 @@ from tracejit.frontend.lists.arenas import FULL
 from tracejit.frontend.lists.items import Items
 from tracejit.frontend.lists.options import Options, any_items, joined
 from tracejit.frontend.lists.stacked import column, references
+from tracejit.frontend.origins import StandsFor
 from tracejit.frontend.variants.which import has_tuples
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
@@ -40,7 +41,7 @@ _ROW, _LARGE_ITEMS = 4096, 16
 _HEAD = 32
 
 
-class Columns:
+class Columns(StandsFor):
     """The rows of a list, or of a deque if `ring`. `columns`: an array for each number or array of an item; `python`:
     for each of them whether it is one of Python's numbers, or an array of truth values that say so of each item.
     `head`: the items that it began with, as long as it only grows, if they have arrays: these are still the same."""
@@ -149,6 +150,10 @@ class Columns:
     def tj_class(self) -> type:
         """The class of what it stands for."""
         return collections.deque if self.tj_ring else list
+
+    @property
+    def tj_kind(self) -> type:
+        return type(getattr(s[0].tj_class(), s[1])()) if (s := self.tj_seen_of) else self.tj_class
 
     @property
     def tj_room(self) -> int:

@@ -205,7 +205,7 @@ class Numbered(Tuples):
         """A step leaves the tuple `y` in a name, with its number."""
         return False
 
-    def chosen(self, x: Any, options: list[Any]) -> bool:
+    def chosen(self, x: Any, options: list[tuple[Any, bool]]) -> bool:
         """A tuple of what branches leave, which was made with its number, if all of `options` have one."""
         return id(x) in self.known
 

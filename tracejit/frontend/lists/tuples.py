@@ -11,7 +11,7 @@ two are one, is refused. A list is named by a token, which lists that may have t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -57,6 +57,9 @@ class Tuples:
         #: Lists that may have one tuple twice, and which lists may have one in common.
         self.shared: set[Any] = set()
         self.linked: dict[Any, set[Any]] = {}
+        #: By identity, new tuples that branches choose among and that somebody else may see, and what they have chosen:
+        #: the tuple, and the identities of those that it may be.
+        self.kin: dict[int, tuple[Any, frozenset[int]]] = {}
         #: (a tuple of before the loop, a list into which its steps put it or None: it may be one of others)
         self._outside: list[tuple[Any, Any]] = []
         #: By identity, tuples that are keys of Python's containers, and what these have for them: known numbers.
@@ -66,16 +69,16 @@ class Tuples:
     def block(self, is_loop: bool) -> Iterator[list[Any]]:
         """While a block is staged, of which a loop's step makes its names anew. A list to which the block appends its
         result; if this is None, it will be staged again, and nothing has happened."""
-        before = dict(self.marks), set(self.shared), dict(self.linked), self._outside
+        before = dict(self.marks), set(self.shared), dict(self.linked), dict(self.kin), self._outside
         self._outside, results = [], []
         try:
             yield results
         finally:
             mine, self._outside = self._outside, before[-1]
             if not results or results[0] is None:
-                self.marks, self.shared, self.linked, _ = before
+                self.marks, self.shared, self.linked, self.kin, _ = before
             else:
-                self.marks = before[0] if is_loop else self.marks
+                self.marks, self.kin = (before[0], before[3]) if is_loop else (self.marks, self.kin)
                 now = current_trace()
                 for key, m in self.marks.items():
                     if not all(trace.live for trace in m.lists.values()):
@@ -86,7 +89,7 @@ class Tuples:
 
     def has(self, x: Any) -> int:
         """How many references to `x` are here, which who counts them has to leave out."""
-        return (id(x) in self.marks) + (id(x) in self.keys)
+        return (id(x) in self.marks) + (id(x) in self.keys) + (id(x) in self.kin)
 
     def key(self, x: Any, make: Callable[[], Any]) -> Any:
         """What a container of Python's has for a tuple as a key: the same at each time, of what `make` gives first."""
@@ -118,7 +121,10 @@ class Tuples:
             again = token in m.lists and not _is_alternative(m.lists[token]) and type(token) is not Keys
             if m.vague or again:
                 self.shared.add(token)
-            for other, trace in m.lists.items():
+            others = self._lists(t)
+            if token in others and token not in m.lists and not _is_alternative(others[token]):
+                self.shared.add(token)  # it has one that may be this
+            for other, trace in others.items():
                 if other is token or _is_alternative(trace):
                     continue
                 for one in (other, *(other.items if type(other) is _Chosen else ())):
@@ -146,11 +152,32 @@ class Tuples:
                 self.shared.add(token)
         return fresh
 
-    def chosen(self, x: Any, options: list[Any]) -> bool:
-        """A tuple of what branches leave, which is one of `options`. Whether it is known by itself which it is."""
-        if all(self.is_new(y, active.in_loop()) for y in options):
+    def _lists(self, x: Any) -> dict[Any, Any]:
+        """The tokens of lists that have a tuple, or one that it may be, as the marks have them."""
+        return {token: trace for y in (x, *self._kin_of(x)) for token, trace in self.mark(y).lists.items()}
+
+    def may_be_among(self, x: Any, others: Collection[int]) -> bool:
+        """Whether a tuple may be one of others, which are known by their identities, and is none of these itself."""
+        return id(x) not in others and any(id(y) in others for y in self._kin_of(x))
+
+    def _kin_of(self, x: Any) -> list[Any]:
+        """Other tuples that may be the tuple `x`."""
+        _, mine = self.kin.get(id(x), (x, frozenset()))
+        return [y for y, theirs in self.kin.values() if y is not x and not mine.isdisjoint(theirs)]
+
+    def chosen(self, x: Any, options: list[tuple[Any, bool]]) -> bool:
+        """A tuple of what branches leave, which is one of `options`: tuples, and whether somebody else may see each.
+        Whether it is known by itself which it is."""
+        origins: set[int] = set()
+        for y, is_seen in options:
+            if is_seen and y is not x and id(y) not in self.marks:
+                self.kin.setdefault(id(y), (y, frozenset((id(y),))))
+            origins |= self.kin[id(y)][1] if id(y) in self.kin else set()
+        if origins:
+            self.kin[id(x)] = x, frozenset(origins)
+        if all(self.is_new(y, active.in_loop()) for y, _ in options):
             return False
-        marks = [self.mark(y) for y in options]
+        marks = [self.mark(y) for y, _ in options]
         if all(m.is_item or self.is_new(m.tuple, active.in_loop()) for m in marks):
             items = {token for m in marks for token in m.lists}
             self.marks[id(x)] = _Mark(x, {_Chosen(items): current_trace()})  # which one, flags say
@@ -160,7 +187,8 @@ class Tuples:
 
     def is_new(self, x: Any, loop: StageTrace | None) -> bool:
         """Whether a tuple is nowhere else, and made in the step of a loop that is staged now, if there is one."""
-        return id(x) not in self.marks and self._is_made_in(x, loop)
+        known = any(id(y) in self.marks for y in (x, *self._kin_of(x)))
+        return not known and self._is_made_in(x, loop)
 
     def _is_made_in(self, x: Any, loop: StageTrace | None) -> bool:
         """Whether a number in a tuple, or that it is an item, shows that the step of a loop has made it; where there is
@@ -184,12 +212,14 @@ class Tuples:
         carried: set[str] = set()
         for t in (t for x in new for t in _tuples(x)):
             m, name = self.mark(t), names.get(id(t))
-            if id(t) in met:
+            if not met.isdisjoint({id(t), *map(id, self._kin_of(t))}):
                 return None
             met.add(id(t))
             if name is not None and m.name == name and not m.lists and kept[name][2]:
                 carried.add(name)
-            elif not (self._is_made_in(t, active.in_loop()) and (m.is_item or id(t) not in self.marks)):
+            elif not (
+                self.is_new(t, active.in_loop()) or (m.is_item and self._is_made_in(t, active.in_loop()))
+            ):
                 return None
         starts = [kept[n][0] for n in carried]
         if len({id(x) for x in starts}) < len(starts) or any(id(x) in self.marks for x in starts):
@@ -234,10 +264,10 @@ class Tuples:
 
     def may_be_one(self, x: Any, y: Any) -> bool:
         """Whether two tuples, which are two objects here, may be one."""
-        a, b = self.mark(x), self.mark(y)
+        a, b, theirs = self.mark(x), self.mark(y), self._lists(y)
         if self._is_key_of(x, y) or self._is_key_of(y, x):
             return True
-        return a.vague or b.vague or any(self._meets(token, b.lists) for token in a.lists)
+        return a.vague or b.vague or any(self._meets(token, theirs) for token in self._lists(x))
 
     def check(self, values: Iterable[Any], is_outside: Callable[[Any], bool]) -> None:
         """Nothing of what the run hands out may be in two places of it, or in one and outside. Raises
@@ -254,7 +284,7 @@ class Tuples:
                 mine = set(x.tj_tokens())
                 twice |= x.tj_shares or not mine.isdisjoint(self.shared)
             else:
-                mine = set(self.mark(x).lists)
+                mine = set(self._lists(x))
                 vague |= self.mark(x).vague
                 left += _inside(x)
             twice |= any(self._meets(token, tokens) for token in mine)

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import enum
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 from tracejit import tree
+from tracejit.frontend.origins import is_library_class, why_not
+from tracejit.frontend.outside.questions import code_in, noticed, sees
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, objects
 from tracejit.frontend.text.deferred import Text
@@ -23,6 +27,9 @@ from tracejit.numpy.operands import is_subclassed
 from tracejit.tracing import STATE, Box
 
 _INSIDE = (list, collections.deque, dict, collections.OrderedDict, collections.defaultdict, set)
+
+
+_BOXES = frozenset((Box,))
 
 
 class Lasting:
@@ -49,6 +56,8 @@ class Lasting:
             self.inside(held)
         for assigned in [*self.session.assigned.values()]:
             self.attributes(assigned)
+        for cls in [*self.session.watched.values()]:
+            self._class(cls)
 
     def result(self, out: Any, has_aux: bool) -> Any:
         """What the function gives, in containers of its own: it is traced still, when the containers that the function
@@ -79,6 +88,8 @@ class Lasting:
                 self.met[id(x)] = x, self._tuple(x)
             elif type(x) in _INSIDE:
                 self.inside(x)
+            elif (real := behind.of_library(x)) is not x:
+                self.met[id(x)] = x, real
             else:
                 self.met[id(x)] = x, self._object(x)
         return self.met[id(x)][1]
@@ -88,27 +99,33 @@ class Lasting:
         return x if any(type(v) is Box for v in values) else x.recipe(iter(values))
 
     def _tuple(self, x: Any) -> Any:
-        if containers.PLAIN.issuperset(map(type, x)):
+        if type(x) is tuple and containers.PLAIN.issuperset(map(type, x)):
             return x
         parts = [self.of(part) for part in x]
-        if all(a is b for a, b in zip(parts, x, strict=True)):
+        names = behind.instance_dict(x) if type(x) is not tuple else {}
+        held = {name: self.of(value) for name, value in names.items()}
+        if all(a is b for a, b in zip((*parts, *held.values()), (*x, *names.values()), strict=True)):
             return x
-        return tuple.__new__(type(x), parts)
+        made = tuple.__new__(type(x), parts)
+        behind.instance_dict(made).update(held)
+        return made
 
     def inside(self, x: Any) -> None:
         """Let what a container holds be the user's."""
         if isinstance(x, dict):
             if not containers.PLAIN.issuperset(map(type, x)):
                 items = [(self.of(k), v) for k, v in x.items()]
-                x.clear()
-                x.update(items)
+                if not all(a is b for (a, _), b in zip(items, x, strict=True)):
+                    x.clear()
+                    x.update(items)
             places: Any = list(x) if not containers.PLAIN.issuperset(map(type, x.values())) else ()
         elif containers.PLAIN.issuperset(map(type, x)):
             return
         elif isinstance(x, set):
             items = list(map(self.of, x))
-            x.clear()
-            x.update(items)
+            if not all(a is b for a, b in zip(items, x, strict=True)):
+                x.clear()
+                x.update(items)
             return
         else:
             places = range(len(x))
@@ -117,24 +134,54 @@ class Lasting:
                 x[n] = own
 
     def attributes(self, x: Any) -> None:
-        """Let the attributes of an object be the user's."""
+        """Let the attributes of an object be the user's, and what it holds as a list or dict of a class of its own."""
+        if isinstance(x, (list, dict)):
+            base: Any = dict if isinstance(x, dict) else list
+            for n, value in [*(dict.items(x) if isinstance(x, dict) else enumerate(list.__iter__(x)))]:
+                if (own := self.of(value)) is not value:
+                    base.__setitem__(x, n, own)
         held = list(behind.instance_dict(x))
         for name in (*held, *(n for n in behind.slots(type(x)) if n not in held and hasattr(x, n))):
             value = object.__getattribute__(x, name)
             if type(value) not in containers.PLAIN and (own := self.of(value)) is not value:
                 object.__setattr__(x, name, own)
 
+    def _class(self, cls: Any) -> None:
+        """Let what a class holds be the user's, whose methods have run as they are, and so have those of members of an
+        enumeration."""
+        for name, value in list(vars(cls).items()):
+            if (type(value) is Box or type(value) in _INSIDE) and (own := self.of(value)) is not value:
+                setattr(cls, name, own)
+        if issubclass(cls, enum.Enum):
+            for x in cls:
+                self.attributes(x)
+        for names, name in code_in(cls).names:
+            if name not in names or not sees(_BOXES, [names[name]]):
+                continue
+            if (own := self.of(names[name])) is not names[name]:
+                names[name] = own
+            else:
+                self.attributes(own)
+
     def _object(self, x: Any) -> Any:
         if is_subclassed(x):  # a masked array
             return tree.map(self.of, x)
-        if "_tj_class" in vars(type(x)) or objects.is_node(type(x)):  # made by traced code, or a tree
+        made = "_tj_class" in vars(type(x)) or objects.is_node(type(x))  # by traced code, or a tree
+        if made or (not is_library_class(type(x)) and why_not(type(x)) and not isinstance(x, type)):
             self.attributes(x)
+            if isinstance(x, BaseException) and any(
+                a is not b for a, b in zip(x.args, self.of(x.args), strict=True)
+            ):
+                x.args = self.of(x.args)
         return self.session.original(x)
 
 
-def writes(session: Run) -> Any:
-    """What knows of writes into arrays of outside during a run; programs have boxes for these."""
-    return contextlib.nullcontext() if session.guarded else scope(session.in_place)
+@contextlib.contextmanager
+def watched(session: Run) -> Iterator[None]:
+    """Notice code that asks what values are, during a run, and writes into arrays of outside; programs have boxes for
+    these."""
+    with noticed(session), contextlib.nullcontext() if session.guarded else scope(session.in_place):
+        yield
 
 
 def _apart(out: Any) -> Any:

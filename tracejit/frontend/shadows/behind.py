@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.journal import GONE
 from tracejit.frontend.paths import Members, Node
+from tracejit.numpy.ufuncs import Ufunc
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -29,6 +30,28 @@ class _Making:
 making = _Making()
 #: All shadow classes.
 classes: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+#: By identity, functions and classes that traced code has: these, and those of libraries that they stand for.
+_library: dict[int, tuple[Any, Any]] = {}
+
+
+def noted(ours: Any, real: Any) -> Any:
+    """`ours`, which traced code gets for `real`."""
+    if ours is not real and (type(ours) is types.FunctionType or isinstance(ours, type)):
+        _library[id(ours)] = ours, real
+    return ours
+
+
+def of_library(x: Any) -> Any:
+    """What a library has where traced code has `x`; `x` itself if it stands for nothing of a library's."""
+    if type(x) is Ufunc:
+        return x.np
+    if isinstance(x, types.ModuleType):
+        return vars(x).get("_tj_module", x)
+    if id(x) in _library:
+        return _library[id(x)][1]
+    return x.tj_own if type(x).__module__.partition(".")[0] == "tracejit" and hasattr(x, "tj_own") else x
 
 
 class State:

@@ -169,8 +169,8 @@ def member_of(x: Any, name: str) -> tuple[Any] | None:
 def _is_found(x: Any, cls: type, name: str, raw: Any) -> bool:
     """Whether Python finds it, and not an attribute of the object's own, of a metaclass, or by rules of the class."""
     if cls is x:
-        return type(raw) is not property and type(cls) in (type, enum.EnumType)
-    if cls.__getattribute__ not in _PLAIN_LOOKUPS:
+        return type(raw) is not property and _looks_into(cls, name)
+    if not looks_plainly(cls):
         return False
     return type(raw) is property or name not in instance_dict(x)
 
@@ -185,9 +185,8 @@ def _is_held(x: Any, cls: type, name: str) -> bool:
     ):
         return False
     if cls is x:
-        meta: Any = type(cls)
-        return find(meta.__mro__, name)[0] is None and meta.__getattribute__ is type.__getattribute__
-    return cls.__getattribute__ in _PLAIN_LOOKUPS and name not in instance_dict(x)
+        return _looks_into(cls, name)
+    return looks_plainly(cls) and name not in instance_dict(x)
 
 
 def is_made_within(cls: type) -> bool:
@@ -199,11 +198,18 @@ def is_made_within(cls: type) -> bool:
 
 #: What is the same of members of enumerations.
 _OF_MEMBERS = frozenset({"value", "name", "_value_", "_name_", "__class__", "__module__", "__doc__"})
-_PLAIN_LOOKUPS = (
-    *(object.__getattribute__, tuple.__getattribute__, BaseException.__getattribute__),
-    *(dict.__getattribute__, list.__getattribute__, float.__getattribute__, int.__getattribute__),
-    str.__getattribute__,
-)
+
+
+def looks_plainly(cls: Any) -> bool:
+    """Whether Python looks for attributes of objects as their classes say, and not a method of the user's."""
+    return isinstance(cls.__getattribute__, types.WrapperDescriptorType)
+
+
+def _looks_into(cls: Any, name: str) -> bool:
+    """Whether Python finds a name in a class, and not in its metaclass."""
+    meta: Any = type(cls)
+    in_meta = name[:2] != "__" and find(meta.__mro__, name)[0] is not None
+    return not in_meta and meta.__getattribute__ in (type.__getattribute__, enum.EnumType.__getattribute__)
 
 
 # ---------------------------------------------------------------- dataclasses

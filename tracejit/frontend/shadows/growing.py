@@ -18,6 +18,7 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend.lists import picked
 from tracejit.frontend.lists.columns import user
 from tracejit.frontend.lists.items import common
+from tracejit.frontend.origins import StandsFor
 from tracejit.frontend.paths import Node
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import leave_if
@@ -42,7 +43,7 @@ class Grows(NamedTuple):
     place: tuple[Any, ...]
 
 
-class Growing:
+class Growing(StandsFor):
     """The stand-in of the list or deque `tj_real` at `tj_node`, to which `tj_new` was appended."""
 
     __slots__ = ("tj_length", "tj_new", "tj_node", "tj_old", "tj_real", "tj_session")
@@ -52,6 +53,10 @@ class Growing:
         self.tj_new: Any = []  # a list, or a buffer where only the program knows how many there are
         self.tj_old: dict[int, Any] = {}  # items of before that were read
         self.tj_length: Any = None
+
+    @property
+    def tj_kind(self) -> type:
+        return type(self.tj_real)
 
     def tj_refusal(self, depth: int | None = None) -> UnfollowedError:
         """That all of the list is needed, at `places`; if `depth` is given, only of lists that have fewer items."""

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import NumberError, UnfollowedError, UnknownMemberError
+from tracejit.errors import UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.journal import GONE
@@ -42,8 +42,7 @@ from tracejit.frontend.variants.enumerations import of_enumeration
 from tracejit.frontend.variants.node import Variant, use
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
-from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, lacks
-from tracejit.numpy.boxes.unsure import may_have_begun
+from tracejit.numpy.boxes.pythons import BINARY, has_numbers, in_file, judge_type, lacks
 from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.operands import is_subclassed
 from tracejit.tracing import Box
@@ -65,17 +64,11 @@ def example(x: Any) -> Any:
         if (stands_for := getattr(type(x), "tj_example", None)) is not None:
             return stands_for(x)
         return real_class(_list_of(behind.original(held(x))))
-    _ask_type(x)
+    judge_type(x)
     cls, dtype = class_of(x), x.aval.dtype
     if cls is not np.ndarray:
         return cls() if cls.__module__ == "builtins" else np.zeros((), dtype)[()]
     return np.broadcast_to(np.zeros((), dtype), [d if type(d) is int else 1 for d in x.aval.shape])
-
-
-def _ask_type(x: Box) -> None:
-    """Raises NumberError where it depends on values which of Python's types a number has."""
-    if may_have_begun(x):
-        raise NumberError(message="the type of a number that a loop may have changed to another, or not yet")
 
 
 def _list_of(x: Any) -> Any:
@@ -97,7 +90,7 @@ def _type_of(x: Any) -> Any:
     if type(x) is Variant:
         return use.each(x, _type_of)
     if type(x) is Box:
-        _ask_type(x)
+        judge_type(x)
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
     if type(x) is CapturedArray:
@@ -349,7 +342,7 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
         ours = name in REFUSED or (class_of(x) is np.ndarray and name[2:-2] in _OPERATORS)
         if not ours:
             raise UnknownMemberError(name=name, aval=str(x.aval))
-    elif special or lacks(x, name):
+    elif special or lacks(x, name) or (default and not builtins.hasattr(class_of(x), name)):
         if default:
             return default[0]
         raise no_attribute(x, name)

@@ -22,6 +22,7 @@ from tracejit.frontend.origins import (
 )
 from tracejit.frontend.outside import settings
 from tracejit.frontend.shadows import acting
+from tracejit.frontend.shadows.behind import noted
 from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.operands import has_box
 from tracejit.tracing import Box
@@ -111,7 +112,7 @@ class GlobalRandom:
     """A function of NumPy's global random state, such as `np.random.normal`."""
 
     def __init__(self, function: Any, name: str) -> None:
-        self.function = function
+        self.function = self.tj_own = function
         self.__name__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -154,6 +155,10 @@ def uses_global_random_state(value: Any) -> bool:
 
 def stand_in_for(value: Any) -> Any:
     """The tracejit callable that replaces `value`, or None."""
+    return noted(_stand_in_for(value), value)
+
+
+def _stand_in_for(value: Any) -> Any:
     if type(value) is types.FunctionType and not is_library_function(value):  # most are the user's
         return CALLABLES.get(value) if is_of_library(value) else None
     if value is np.ndarray:
@@ -230,7 +235,7 @@ class RebindModule(types.ModuleType):
         known = table.get(name)
         if known is not None and known[0] is real:
             return known[1]
-        found = self._find(name, real)
+        found = noted(self._find(name, real), real)
         if type(real) is np.ufunc:
             table[name] = real, found
         return found

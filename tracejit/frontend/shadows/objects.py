@@ -21,7 +21,7 @@ from tracejit import tree
 from tracejit.frontend import active
 from tracejit.frontend.checks import IMMUTABLE, array_type, is_plain
 from tracejit.frontend.journal import Change
-from tracejit.frontend.origins import is_quiet, why_not
+from tracejit.frontend.origins import is_library_class, is_quiet, why_not
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes, behind, copied
 from tracejit.ir.elsewhere import is_elsewhere
@@ -72,6 +72,8 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
         if ours is not None:
             return ours
         session.same(node, value)
+        if not session.guarded and not is_library_class(type(value)):
+            session.assigned[id(value)] = value  # by its own methods, perhaps, which run as they are
         if not is_quiet(type(value)):
             session.from_library(node, value, reason)
         elif session.guarded:

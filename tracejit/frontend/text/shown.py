@@ -36,7 +36,6 @@ from tracejit.frontend.variants.node import Variant, use
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
 from tracejit.numpy.boxes.unsure import may_have_begun
-from tracejit.numpy.ufuncs import Ufunc
 from tracejit.tracing import Box, box
 
 _CONSTANTS = (str, int, float, complex, bool, bytes, type(None), type(...), type(NotImplemented))
@@ -156,10 +155,8 @@ def _behind(x: Any) -> Any:
     session = active.session()
     if session is None:
         return x
-    if type(x) is Ufunc:
-        return x.np
-    if isinstance(x, types.ModuleType):
-        return vars(x).get("_tj_module", x)
+    if (real := behind.of_library(x)) is not x:
+        return real
     if behind.is_shadow(x) and _special(behind.original(x), "__repr__") is None:
         state = behind.state_of(x)
         session.same(state.node, state.original)

@@ -23,6 +23,7 @@ import numpy as np
 from tracejit import ops, tree
 from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
+from tracejit.frontend.origins import StandsFor
 from tracejit.frontend.text.deferred import Text, at_index
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.unsure import is_alike, is_unsure, may_have_begun, taken, unsure
@@ -85,7 +86,7 @@ class Parts:
 Form = Constant | Number | Unsure | Written | Parts
 
 
-class Variant:
+class Variant(StandsFor):
     """A value of the form of `forms` that `index` says, made of its part of `numbers`. `seen`: it may be a tuple that
     is somewhere else, too (`HERE`), or one of outside (`OUTSIDE`)."""
 
@@ -98,6 +99,10 @@ class Variant:
         session = active.session()
         if session is not None:
             session.has_texts = session.has_variants = True  # what Python says of it may be caught
+
+    @property
+    def tj_kind(self) -> type:
+        raise refusal("its class")
 
     def __copy__(self) -> Variant:
         return self

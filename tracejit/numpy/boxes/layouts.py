@@ -76,7 +76,8 @@ def as_numpys(
     """`result` of NumPy's `function`, the new arrays in it in the order of memory in which NumPy's lie. `ordered`: the
     function gives another order than C's to arrays that are in C order. `regular`: it takes
     positive definite matrices."""
-    laid = any(map(_is_laid, result if isinstance(result, (tuple, list)) else (result,)))
+    several = type(result) is not Box and isinstance(result, (tuple, list))
+    laid = any(map(_is_laid, result if several else (result,)))
     if not (ordered or kwargs or laid) and all(map(_is_plain, args)):
         return result
     ordered = ordered or any(map(_is_unlike_c, args))

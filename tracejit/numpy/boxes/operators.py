@@ -34,6 +34,8 @@ _OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, *LISTS)
 
 def _takes(x: Box, y: Any) -> bool:
     """Whether an operator of `x` knows `y`: numbers and arrays, and lists, which Python's numbers don't know."""
+    if type(y) is Box:  # which `isinstance` would take long to tell apart from lists
+        return True
     if isinstance(y, LISTS):
         return x.aval.shape != () or not x.weak
     return isinstance(y, _OPERANDS) or is_elsewhere(y)
@@ -109,7 +111,7 @@ def _repeating(multiply: Any) -> Any:
     """`multiply`, except that integers that stand for scalars repeat lists and tuples, as in Python."""
 
     def product(x: Box, y: Any) -> Any:
-        if isinstance(y, (list, tuple)) and x.scalar:
+        if x.scalar and type(y) is not Box and isinstance(y, (list, tuple)):
             if x.aval.dtype.kind in "iu" or (x.weak and x.aval.dtype.kind == "b"):
                 return y * operator.index(x)  # type: ignore[arg-type] # raises where the number is not known
             raise TypeError(f"can't multiply sequence by non-int of type {class_name(x)!r}")

@@ -9,23 +9,26 @@ arrays, as in JAX.
 from __future__ import annotations
 
 import functools
+import opcode
 import sys
 import types
 from typing import Any
 
 import numpy as np
 
-from tracejit.errors import UnfollowedError, UnknownMemberError, is_internal
+from tracejit.errors import NumberError, UnfollowedError, UnknownMemberError, is_internal
 from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_name, class_of, no_attribute
 from tracejit.numpy.boxes.members import member
+from tracejit.numpy.boxes.unsure import may_have_begun
 from tracejit.tracing import Box, caller, current_trace
 
 _missing = Box.__getattr__
 #: What arrays in files (`np.memmap`) have, which are traced as any other array.
 _OF_FILES = frozenset(("filename", "flush", "mode", "offset"))
+_CALLS = {opcode.opmap[n] for n in ("PRECALL", "CALL") if n in opcode.opmap}
 _weak: Any = Box.__dict__["weak"]
 _internal = functools.lru_cache(maxsize=4096)(is_internal)
 
@@ -42,7 +45,17 @@ def _is_number_to(x: Box, frame: Any) -> bool:
     by the question."""
     if not _may_be_python(x) or (frame is not None and _internal(frame.f_code.co_filename)):
         return False
-    return has_numbers() and x.weak is True and not x.aval.shape and not _is_array_of(x.read())
+    return (
+        (has_numbers() or _calls(frame))
+        and x.weak is True
+        and not x.aval.shape
+        and not _is_array_of(x.read())
+    )
+
+
+def _calls(frame: Any) -> bool:
+    """Whether the code of `frame` asks by a call, `hasattr` or `getattr`, and has another way to go."""
+    return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] in _CALLS
 
 
 def has_numbers() -> bool:
@@ -144,6 +157,22 @@ def _is_refused(x: Box, name: str, code: types.CodeType) -> bool:
     if name[:2] == "__":
         return (name in code.co_names or name in code.co_consts) and hasattr(class_of(x), name)
     return class_of(x) is np.ndarray and hasattr(np.ndarray, name)
+
+
+def judge_type(x: Box) -> None:
+    """Raises NumberError where it depends on values which of Python's types a number has."""
+    if may_have_begun(x):
+        raise NumberError(message="the type of a number that a loop may have changed to another, or not yet")
+
+
+def _class(x: Box) -> type:
+    """The class of the value that `x` stands for, which `isinstance`, `case float():` and `singledispatch` go by in
+    code that runs as it is."""
+    judge_type(x)
+    return class_of(x)
+
+
+Box.tj_class = property(_class)  # type: ignore[attr-defined]
 
 
 def _subscript(inner: Any, verb: str) -> Any:

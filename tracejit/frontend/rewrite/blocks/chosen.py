@@ -28,10 +28,11 @@ from tracejit.frontend.rewrite.blocks.held import Held
 from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.frontend.variants.node import sure
 from tracejit.frontend.variants.which import check_result
+from tracejit.ir.references import ONLY_LOCAL
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import is_unsure
-from tracejit.tracing import ONLY_LOCAL, current_trace
+from tracejit.tracing import current_trace
 
 #: Of a container that may be one of more than these it is not known which: each costs something at every branch.
 TOO_MANY = 256
@@ -91,7 +92,7 @@ class Choices:
         for path, x in spread(made, kept):
             found: list[Option] = []
             if type(x) is tuple and self.tuples.chosen(
-                x, [column[path] for column, _, _ in columns if path in column]
+                x, [(column[path], path in seen) for column, seen, _ in columns if path in column]
             ):
                 continue
             for column, seen, flag in columns:

@@ -30,12 +30,13 @@ from tracejit.frontend.rewrite.blocks.identity import reached
 from tracejit.frontend.rewrite.blocks.state import Leaf
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.ir.avals import aval_of
+from tracejit.ir.references import ONLY_LOCAL
 from tracejit.numpy.boxes.rows import Borrowed, grid, rows
 from tracejit.numpy.boxes.sharing.references import row_of
 from tracejit.numpy.boxes.unsure import may_have_begun
 from tracejit.numpy.operands import nested
 from tracejit.records import record
-from tracejit.tracing import ONLY_LOCAL, Box, Storage
+from tracejit.tracing import Box, Storage
 
 
 class Lists:

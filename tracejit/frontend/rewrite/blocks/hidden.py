@@ -170,6 +170,8 @@ class Picked:
             return False
         inside = {id(y) for x in new for _, y in spread(x)}
         for n, (before, x, y, _) in self.tuples.items():
+            if self.choices.tuples.may_be_among(y, inside):
+                return False
             if id(y) in inside:
                 if n in carried:
                     return False

@@ -30,10 +30,11 @@ from tracejit.frontend.rewrite.blocks.identity import (
 )
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
+from tracejit.ir.references import ONLY_LOCAL
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.sharing.either import VAGUE, Chain, Either, Owner, owner_of
 from tracejit.numpy.boxes.views import Region, Strided, joined
-from tracejit.tracing import ONLY_LOCAL, Box, Storage, View
+from tracejit.tracing import Box, Storage, View
 
 Key = tuple[str, int]  # a name, and which of its arrays
 

@@ -35,8 +35,9 @@ from tracejit.frontend.rewrite.blocks.outside import Outside
 from tracejit.frontend.rewrite.blocks.state import Frame
 from tracejit.frontend.rewrite.blocks.terms import NotNative
 from tracejit.frontend.shadows import growing
+from tracejit.ir.references import ONLY_LOCAL
 from tracejit.ir.values import Value
-from tracejit.tracing import ONLY_LOCAL, current_trace
+from tracejit.tracing import current_trace
 
 #: A list, by identity, that was replaced: the list, its buffer, and where that is.
 Replaced = tuple[Any, Columns, list[tuple[str, Any, Any]]]
