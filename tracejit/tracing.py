@@ -51,6 +51,10 @@ class Trace:
         """`op(holder.pop(), *rest)`; the value may be overwritten if nothing else refers to it. The default copies."""
         return self.process(op, (holder.pop(), *rest), params)
 
+    def lend(self, x: np.ndarray) -> np.ndarray:
+        """An array of the user's as it is now, for operations that may refer to it when it is written into."""
+        return x if self.parent is None else self.parent.lend(x)
+
     def outside(self, raw: Any) -> Any:
         """What a raw value is for the parent, where that knows it."""
         return raw
@@ -377,11 +381,13 @@ def to_raw(x: Any, what: str = "a value") -> Any:
     """
     if type(x) is Box:
         return x.read()
-    if isinstance(x, SeenArray):
+    if seen := isinstance(x, SeenArray):
         x = x.raw()
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.canonical(x.dtype)
-        return x if type(x) is np.ndarray or isinstance(x, np.generic) else plain_of(x, what)
+        if seen or isinstance(x, np.generic):
+            return x
+        return _state.trace.lend(x if type(x) is np.ndarray else plain_of(x, what))
     if isinstance(x, Value):
         return x
     d = dtypes.of_python_scalar(x)

@@ -18,6 +18,7 @@ from tracejit.ir.check import apply_type_rule, check_jaxpr, with_outputs
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
 from tracejit.ir.kernel import Permute, Pointwise, Pull, Repeat
+from tracejit.ir.lent import Lent
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
 from tracejit.ir.source import user_source
 from tracejit.ir.values import Value, origin
@@ -47,12 +48,11 @@ class StageTrace(Trace):
         self.consts: list[Any] = []
         #: Whether whatever is computed of known integers is known, however large: where elements of sparse arrays are.
         self.structures = isinstance(parent, StageTrace) and parent.structures
-        self.arrays = (
-            False  # numbers are arrays to the user's code, as in JAX: in the functions given to `lax`
-        )
-        self.settled = (
-            False  # a number that may be Python's was taken for NumPy's, which raises other exceptions
-        )
+        #: Numbers are arrays to the user's code, as in JAX: in the functions given to `lax`.
+        self.arrays = False
+        #: A number that may be Python's was taken for NumPy's, which raises other exceptions.
+        self.settled = False
+        self.lent: Lent = parent.lent if isinstance(parent, StageTrace) else Lent()
         #: Whether arguments could be known while tracing that decide these values: of the trace of a jitted function.
         self.decides: Callable[[Sequence[Any]], bool] | None = None
         #: Takes a variable to have a value, which the program checks; of such a trace too (`api.assumed`).
@@ -79,6 +79,9 @@ class StageTrace(Trace):
     def arg(self, aval: Aval, bounds: tuple[int, int] | None = None) -> Var:
         """A new input. The Dims of `aval` must be this trace's variables already."""
         return Var(self, aval, bounds)
+
+    def lend(self, x: np.ndarray) -> np.ndarray:
+        return self.lent.of(x)
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.watch is not None and not _is_of_integers(op, args, params):  # numbers are the program's then

@@ -59,6 +59,14 @@ class SeenArray(np.ndarray):
         """Its raw value."""
         return self.plain
 
+    def is_traced(self) -> bool:
+        """Whether it has elements that are traced."""
+        return False
+
+    def expose(self) -> np.ndarray:
+        """The array itself, for those who may write into it unseen."""
+        return self.plain
+
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else array
 

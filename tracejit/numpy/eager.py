@@ -24,7 +24,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes.layouts import order_of
 from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.operands import kind_of
-from tracejit.tracing import STATE, Box, box, current_trace
+from tracejit.tracing import STATE, Box, box, current_trace, to_raw
 
 _PYTHON = (bool, int, float, complex)
 
@@ -59,6 +59,8 @@ def by_recipe(ufunc: Traced, args: tuple[Any, ...], operator: bool) -> Any:
         elif kind is CapturedArray:
             a = a.raw()
             kind = type(a)
+        elif kind is np.ndarray:
+            a = to_raw(a)  # as it is now
         if kind is LinearizeTracer:
             if a.trace is not trace or type(a.tangent) is not Var:
                 return None

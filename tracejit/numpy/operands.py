@@ -68,6 +68,7 @@ def has_box(xs: Iterable[Any]) -> bool:
             t is Box
             or t in SEQUENCES
             or t in SUBCLASSES
+            or (t is not np.ndarray and isinstance(x, SeenArray) and x.is_traced())
             or ((t is list or t is tuple or t is collections.deque) and has_box(x))
         ):
             return True
@@ -308,16 +309,13 @@ def store(
     shape, as everywhere but in calls of ufuncs, which broadcast into it."""
     if type(out) is tuple:
         (out,) = out
-    if isinstance(out, SeenArray) and where is None:  # of outside: it knows how it is written
-        check_output(name, dtype_of(result), out.dtype, casting)
-        out[...] = result if type(result) is Box else wrap(result)
-        return out
-    if type(out) is not Box:
+    seen = where is None and issubclass(type(out), SeenArray)  # of outside: it knows how it is written
+    if not seen and type(out) is not Box:
         raise TracerArrayError(aval=str(aval_of(raw(result))))
-    check_output(name, dtype_of(result), out.aval.dtype, casting)
-    shape = shape_here(out.aval.shape)
+    check_output(name, dtype_of(result), dtype_of(out), casting)
+    shape = shape_here(shape_of(out))
     if shape_of(result) != shape:
-        if fits and out.aval.is_static:
+        if fits and (seen or out.aval.is_static):
             raise ShapeError(op=name, problem=f"`out=` has the shape {shape}, and not {shape_of(result)}")
         if broadcast_shapes(name, [shape_of(result), shape]) != shape:
             raise ShapeError(
@@ -325,6 +323,9 @@ def store(
                 problem=f"non-broadcastable output operand with shape {shape} doesn't match the "
                 f"broadcast shape {shape_of(result)}",
             )
+    if seen:
+        out[...] = result if type(result) is Box else wrap(result)
+        return out
     if type(result) is not Box:
         fitting.judge_loss(dtype_of(result), out.aval.dtype)
     out[...] = result if where is None else select_where(where, raw(result), out.read())

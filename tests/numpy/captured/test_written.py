@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.special
 
 import tracejit as tj
 from tracejit.errors import TracerArrayError
@@ -25,6 +28,7 @@ class Held:
         self.turned = self.table.T
         self.fortran = np.asfortranarray(np.ones((2, 3)))
         self.many = [np.zeros(3), {"a": np.ones(3)}, (np.full(3, 2.0),)]
+        self.crowd = [np.ones(3) for _ in range(300)]
         self.cube = np.zeros((2, 2, 3)).transpose(2, 0, 1)
 
     def state(self) -> list[Any]:
@@ -169,6 +173,92 @@ def copied_and_changed(h, x):
 
 
 @write
+def by_functions_that_write_at_places(h, x):
+    np.put(h.line, [0, 2], x[0])
+    np.put_along_axis(h.table, np.array([[0], [2]]), x[1] * 3, 1)
+    np.copyto(dst=h.many[0], src=x, where=x > 0)
+    np.place(h.fortran, h.fortran > 0.5, x[:2])
+    np.fill_diagonal(h.turned, x[:2])
+    np.putmask(h.many[2][0], x < 0, x)
+    return h.line @ x + (h.table**2).sum() + h.many[0].sum() + (h.fortran**2 * x).sum() + h.many[2][0] @ x
+
+
+@write
+def one_after_the_other(h, x):
+    before = (h.table * x).sum()
+    h.table.flat[2] = 7.0
+    before = before + (h.table * x).sum()
+    h.table[0] = x
+    h.line.flat = x
+    total = sum(value * value for value in h.line.flat) + h.table.flat[1]
+    for (i, j), value in np.ndenumerate(h.table):
+        total = total + i * value + j * value**2
+    return before + total + sum(value * 2 for value in np.nditer(h.table))
+
+
+@write
+def what_nditer_writes(h, x):
+    before = h.line @ x
+    with np.nditer(h.line, op_flags=["readwrite"]) as steps:
+        for value in steps:
+            value[...] = 2 * value
+    return before + h.line @ x
+
+
+@write
+def arrays_of_arrays_are_the_same(h, x):
+    line = np.asarray(h.line)
+    before = line @ x
+    line[0] = 5.0
+    line += x
+    wide = np.asarray(h.table, dtype=np.float32)
+    wide[0] = 1.0
+    return before + np.asanyarray(h.line) @ np.array([h.line, h.back]).sum(0) + np.ascontiguousarray(line)[1]
+
+
+@write
+def functions_of_scipy_see_what_was_written(h, x):
+    h.line[:] = x
+    return (
+        scipy.special.logsumexp(h.line)
+        + scipy.linalg.norm(h.line)
+        + np.vectorize(lambda v: v * v)(h.line).sum()
+    )
+
+
+@write
+def arrays_that_only_numpy_has_made(h, x):
+    twice = h.line * 2
+    total = (twice * x).sum()
+    for _ in range(3):
+        twice -= 0.1 * twice
+        total = total + (twice * x**2).sum()
+    drawn = np.random.default_rng(0).normal(size=3)
+    total = total + drawn @ x
+    drawn *= 3
+    return total + drawn @ x
+
+
+@write
+def one_of_many_arrays(h, x):
+    many = h.crowd
+    total = (many[5] * x).sum()
+    many[5] *= 3
+    many[5][0] = 2.0
+    return total + (many[5] * x).sum()
+
+
+@write
+def a_result_does_not_fit(h, x):
+    for function, given, out in ((np.cumsum, (x,), h.table), (np.add, (h.table, x), h.line)):
+        try:
+            function(*given, out=out)
+        except ValueError:
+            h.line += 1
+    return h.table.sum() * x.sum() + h.line @ x
+
+
+@write
 def returned_itself(h, x):
     h.line += x
     return h.line[0]
@@ -303,6 +393,13 @@ def test_what_can_not_be_known_is_refused_and_writes_nothing() -> None:
 
     with pytest.raises(TracerArrayError):
         tj.grad(shuffled)(X)
+
+    def pickled(x):
+        kept[:] = x
+        return pickle.loads(pickle.dumps(kept))[0]
+
+    with pytest.raises(TracerArrayError):
+        tj.grad(pickled)(X)
     with pytest.raises(ValueError, match="could not broadcast"):
         tj.grad(lambda x: kept.__setitem__(slice(2), x))(X)
     assert not wide.any()

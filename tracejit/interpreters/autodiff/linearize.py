@@ -28,6 +28,7 @@ from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import StageTrace, jaxpr_arg_avals, make_args
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
+from tracejit.ir.lent import kept
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op
 from tracejit.ir.values import Value, Zero
 from tracejit.tracing import Trace, current_trace, new_trace, use_trace
@@ -59,6 +60,10 @@ class LinearizeTrace(DerivativeTrace):
     def arg(self, primal: Any, aval: Aval) -> LinearizeTracer:
         """A new linear input at `primal`; `aval` is the tangent's type."""
         return LinearizeTracer(self, primal, Var(self.tape, aval))
+
+    def lend(self, x: np.ndarray) -> np.ndarray:
+        found = super().lend(x)
+        return kept(x) if found is x else found
 
     def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], bool]:
         primals, tangents, some = [], [], False

@@ -14,7 +14,7 @@ from tracejit.ir.seen import SeenArray
 from tracejit.ir.values import Value
 from tracejit.numpy.captured import written
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
-from tracejit.tracing import STATE, Box, Storage, is_tracing, new_array, shown
+from tracejit.tracing import STATE, Box, Frozen, Storage, is_tracing, new_array, shown
 
 
 class CapturedArray(SeenArray):
@@ -37,9 +37,32 @@ class CapturedArray(SeenArray):
         found = written.find(self)
         return self if found is None else found.seen(self.plain)
 
+    def is_traced(self) -> bool:
+        return written.find(self) is not None
+
+    def expose(self) -> np.ndarray:
+        _changes(self)
+        return self.plain
+
+    @property
+    def flat(self) -> Any:
+        """Its elements side by side. Traced ones can't be written through it."""
+        box: Any = self.boxed() if self.is_traced() else self.expose()
+        return box.flat
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        if self.is_traced() or _is_traced(value):
+            self.change(lambda box: setattr(box, "flat", value))
+        else:
+            self.expose().flat = value
+
     def boxed(self) -> Box:
         """The array as a box, which is not to be written."""
-        return shown(self.plain) if (found := written.find(self)) is None else found.seen(self.plain)
+        if (found := written.find(self)) is None:
+            return shown(self.plain)
+        seen = found.seen(self.plain)
+        return Box(seen.storage, (*seen.chain, Frozen()), seen.aval)
 
     def change(self, by: Callable[[Box], Any]) -> Any:
         """Let `by` write into the array, which it gets as a box."""
@@ -105,9 +128,30 @@ class CapturedArray(SeenArray):
             raise TracerArrayError(aval=str(aval_of(self.plain)))
         return function(*seen, **named)
 
+    def __reduce__(self) -> Any:
+        if self.is_traced():
+            raise TracerArrayError(aval=str(aval_of(self.plain)))
+        return super().__reduce__()
+
     def copied(self, array: np.ndarray) -> Any:
         """A copy is captured no more: while tracing it is a box, which may be assigned traced values."""
         return new_array(array) if is_tracing() and array.dtype.kind in "biufcmM" else array
+
+
+def writes(fn: Any) -> Any:
+    """A function that writes into its first argument, as one that writes into arrays of outside, too."""
+    first = fn.__code__.co_varnames[0]
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> None:
+        given = args[0] if args else kwargs.get(first)
+        if type(given) is not CapturedArray:
+            fn(*args, **kwargs)
+            return
+        rest = {k: x for k, x in kwargs.items() if k != first}
+        given.change(lambda box: fn(box, *args[1:], **rest))
+
+    return call
 
 
 #: Functions of NumPy's that write into an array that they are given.

@@ -35,6 +35,7 @@ from tracejit.frontend.rewrite.hooks.lazies import Lazy
 from tracejit.frontend.rewrite.hooks.steps import Part, Steps
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import is_python
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.ufuncs import int_like
 from tracejit.tracing import Box, box
 
@@ -217,6 +218,8 @@ def _places(shape: list[Number]) -> Product:
 
 def ndenumerate(arr: Any) -> Any:
     """`numpy.ndenumerate`, of traced arrays too."""
+    if type(arr) is CapturedArray and arr.is_traced():
+        arr = arr.boxed()
     if type(arr) is not Box and not (isinstance(arr, np.ndarray) and capturing() is not None):
         return np.ndenumerate(arr)
     x = arr if type(arr) is Box else box(arr)

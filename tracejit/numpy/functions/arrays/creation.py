@@ -11,6 +11,7 @@ from tracejit.errors import ArgumentError, ShapeError
 from tracejit.interpreters.stage import SMALL_CONSTANT
 from tracejit.ir.avals import Shape
 from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.ir.seen import SeenArray
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.dispatch import creates, implements
@@ -233,6 +234,9 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) 
         return convert(a, dtypes.canonical(dtype or a.dtype)) if dtype or copy else a
     if type(a) is Box:
         return array(a, dtype) if copy_of(copy) else _uncopied(a, dtype, {"copy": copy, "order": order})
+    if isinstance(a, SeenArray):
+        made = np.asarray(a.plain, dtype, order, copy=copy)
+        return a if made is a.plain else array(a, dtype) if a.is_traced() else a.copied(made)
     if isinstance(a, np.ndarray) or not is_tracing():
         return np.asarray(a, dtype, order, copy=copy)
     return _array(a, dtype, copy=copy)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import RefusedFunctionError
+from tracejit.ir.seen import SeenArray
 from tracejit.numpy.boxes import members
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import publish
@@ -31,7 +32,12 @@ class nditer:
     written where the flags say so. Where nothing is traced it is NumPy's."""
 
     def __new__(cls, op: Any, *args: Any, **kwargs: Any) -> Any:
-        return super().__new__(cls) if has_box((op,)) else np.nditer(op, *args, **kwargs)
+        if has_box((op,)):
+            return super().__new__(cls)
+        plain = [
+            x.expose() if isinstance(x, SeenArray) else x for x in (op if type(op) in (list, tuple) else [op])
+        ]
+        return np.nditer(plain if type(op) in (list, tuple) else plain[0], *args, **kwargs)
 
     def __init__(
         self, op: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, order: str = "K", **options: Any

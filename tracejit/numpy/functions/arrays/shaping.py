@@ -13,6 +13,7 @@ from tracejit.errors import ArgumentError, DynamicExtentError, ShapeError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.boxes.placed import Placed, ReadOnly
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.creation import lower_mask, shape_arg
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of, reduced_axes
@@ -23,6 +24,8 @@ from tracejit.tracing import Box, new_array, wrap
 
 def box_of(x: Any) -> Any:
     """`x` itself if it is a box, else a new box of its value."""
+    if type(x) is CapturedArray and x.is_traced():
+        return x.boxed()
     return x if type(x) is Box else wrap(raw(x))
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError
+from tracejit.errors import ArgumentError, ArgumentTypeError, TracerArrayError
+from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.pythons import require
+from tracejit.numpy.captured.array import writes
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.elementwise import truth
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
@@ -27,7 +29,6 @@ from tracejit.numpy.operands import (
     raw,
     result_type,
     shape_of,
-    store,
 )
 from tracejit.numpy.options import copy_of, mode_of
 from tracejit.numpy.ufuncs import TABLE
@@ -246,11 +247,17 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return x[_grid(x, index, n)]
 
 
+def _target(a: Any, value: Any) -> Box:
+    if type(a) is not Box:  # a real ndarray cannot hold it
+        raise TracerArrayError(aval=str(aval_of(raw(value))))
+    return a
+
+
 @implements(np.put_along_axis, "put_along_axis")
+@writes
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """The write that corresponds to `take_along_axis`."""
-    if type(arr) is not Box:
-        store(arr, raw(values), "put_along_axis")
+    arr = _target(arr, values)
     x, index, n = _along(arr, indices, axis)
     x[_grid(x, index, n)] = values
     if axis is None and x.storage is not arr.storage:  # a copy: the array is not in C order
@@ -286,18 +293,13 @@ def _grid(x: Any, index: Any, n: int) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- writing by call
 
 
-def _target(name: str, a: Any, value: Any) -> Box:
-    if type(a) is not Box:
-        store(a, raw(value), name)  # a real ndarray cannot hold it: raises
-    return a
-
-
 @implements(np.copyto, "copyto")
+@writes
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """`dst[...] = src`, where the mask holds."""
     if type(dst) is Box and class_of(dst) is not np.ndarray:
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {class_name(dst)}")
-    dst = _target("copyto", dst, src)
+    dst = _target(dst, src)
     if src is dst:  # nothing happens, to a read-only view either
         return
     value = wrap(raw(src)) if type(src) is Box else src
@@ -334,9 +336,10 @@ def _example(values: Any) -> Any:
 
 
 @implements(np.put, "put")
+@writes
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Elements at flat positions replaced; values are repeated as needed."""
-    a = _target("put", a, v)
+    a = _target(a, v)
     a = new_array(raw(a)) if a.scalar else a  # NumPy writes into a copy of a scalar
     mode, index = mode_of(mode), ravel(box_of(ind))
     index = clip(index, 0, a.size - 1) if mode == "clip" else index % a.size if mode == "wrap" else index
@@ -346,9 +349,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 @implements(np.putmask, "putmask")
+@writes
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Elements where the mask holds replaced by those at the same place of `values`."""
-    a = _target("putmask", a, values)
+    a = _target(a, values)
     np.putmask(np.empty(1, a.aval.dtype), [True], _example(values))
     v = wrap(_stored_raw(values, a.aval.dtype))
     if v.ndim and v.shape != a.shape:
@@ -357,9 +361,10 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 
 @implements(np.place, "place")
+@writes
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Elements where the mask holds replaced by the first N of `vals`, in order."""
-    a = _target("place", arr, vals)
+    a = _target(arr, vals)
     np.place(np.empty(1, a.aval.dtype), np.ones(1, bool), _example(vals))
     v, m = _stored(vals, a), box_of(mask).astype(bool)
     order = NUMPY_TO_TRACEJIT[np.cumsum](ravel(m)) - 1
@@ -367,9 +372,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @implements(np.fill_diagonal, "fill_diagonal")
+@writes
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """The main diagonal replaced."""
-    a = _target("fill_diagonal", a, val)
+    a = _target(a, val)
     if a.ndim < 2:
         raise ArgumentError(name="fill_diagonal", problem="array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
