@@ -63,7 +63,7 @@ class SeenArray(np.ndarray):
         """Whether it has elements that are traced."""
         return False
 
-    def expose(self) -> np.ndarray:
+    def expose(self) -> Any:
         """The array itself, for those who may write into it unseen."""
         return self.plain
 

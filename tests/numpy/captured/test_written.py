@@ -193,13 +193,15 @@ def one_after_the_other(h, x):
     total = sum(value * value for value in h.line.flat) + h.table.flat[1]
     for (i, j), value in np.ndenumerate(h.table):
         total = total + i * value + j * value**2
-    return before + total + sum(value * 2 for value in np.nditer(h.table))
+    steps: Any = np.nditer(h.table)
+    return before + total + sum(value * 2 for value in steps)
 
 
 @write
 def what_nditer_writes(h, x):
     before = h.line @ x
-    with np.nditer(h.line, op_flags=["readwrite"]) as steps:
+    steps: Any = np.nditer(h.line, op_flags=["readwrite"])
+    with steps:
         for value in steps:
             value[...] = 2 * value
     return before + h.line @ x

@@ -40,7 +40,7 @@ class CapturedArray(SeenArray):
     def is_traced(self) -> bool:
         return written.find(self) is not None
 
-    def expose(self) -> np.ndarray:
+    def expose(self) -> Any:
         _changes(self)
         return self.plain
 
