@@ -385,9 +385,8 @@ def to_raw(x: Any, what: str = "a value") -> Any:
         x = x.raw()
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.canonical(x.dtype)
-        if seen or isinstance(x, np.generic):
-            return x
-        return _state.trace.lend(x if type(x) is np.ndarray else plain_of(x, what))
+        lasts = seen or isinstance(x, np.generic)
+        return x if lasts else _state.trace.lend(x if type(x) is np.ndarray else plain_of(x, what))
     if isinstance(x, Value):
         return x
     d = dtypes.of_python_scalar(x)

@@ -60,9 +60,8 @@ class StageTrace(Trace):
         #: The value of a variable in the call for which is traced, None where it is not known; likewise.
         self.now: Callable[[Var], Any] | None = None
         self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
-        self.begun: frozenset[Var] = (
-            frozenset()
-        )  # of its carry: what begins as a number of Python's of another type
+        #: Of its carry: what begins as a number of Python's of another type.
+        self.begun: frozenset[Var] = frozenset()
         #: Whether such a step is the first one, in which numbers may be Python's that later ones find as NumPy's; and
         #: whether anybody has asked for their class.
         self.first: Any = None
@@ -204,6 +203,7 @@ class StageTrace(Trace):
         self.consts.clear()
         self.decides = self.assume = self.now = None  # they know the arguments
         self._const_of.clear()
+        self.lent = Lent()
         self._value_of = {
             k: weakref.ref(x) if type(x) is np.ndarray else x for k, x in self._value_of.items()
         }

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit import dtypes
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import Check
@@ -244,7 +245,8 @@ class JitCapture:
         )  # the arguments whose numbers are inputs, as those of others are
 
     def array(self, path: Any, value: Any) -> Any:
-        raw = to_raw(value)
+        raw = value if type(value) is np.ndarray else to_raw(value)  # itself, not as it is now
+        dtypes.canonical(aval_of(raw).dtype)
         there = is_elsewhere(raw)
         held = self.trace.lift(raw) if there or isinstance(raw, (np.ndarray, Value)) else raw
         b = Box(Storage(held, self.trace, path), (), aval_of(held))
