@@ -381,12 +381,12 @@ def to_raw(x: Any, what: str = "a value") -> Any:
     """
     if type(x) is Box:
         return x.read()
-    if seen := isinstance(x, SeenArray):
-        x = x.raw()
+    x = x.raw() if (seen := isinstance(x, SeenArray)) else x
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.canonical(x.dtype)
-        lasts = seen or isinstance(x, np.generic)
-        return x if lasts else _state.trace.lend(x if type(x) is np.ndarray else plain_of(x, what))
+        if isinstance(x, np.generic) or seen:
+            return x
+        return _state.trace.lend(x if type(x) is np.ndarray else plain_of(x, what))
     if isinstance(x, Value):
         return x
     d = dtypes.of_python_scalar(x)
