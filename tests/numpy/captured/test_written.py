@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import scipy.special
 
 import tracejit as tj
 from tracejit.errors import TracerArrayError
+from tracejit.numpy.captured import written
 
 X = np.array([0.4, -0.3, 0.8])
 
@@ -279,8 +281,13 @@ def after(f: Callable[[Held, Any], Any], n: int, x: Any) -> Any:
     return f(held, x)
 
 
+@pytest.mark.parametrize("how", ["copied", "watched"])
 @pytest.mark.parametrize("name", WRITES)
-def test_values_are_pythons_and_slopes_are_those_of_differences(name: str) -> None:
+def test_values_are_pythons_and_slopes_are_those_of_differences(
+    name: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how == "watched":  # as large arrays are
+        monkeypatch.setattr(written, "SMALL", -1)
     f = WRITES[name]
     plain, eager, compiled = Held(), Held(), Held()
     by_jit = tj.jit(tj.value_and_grad(lambda x: f(compiled, x)))
@@ -317,6 +324,23 @@ def test_derivatives_of_derivatives(name: str) -> None:
     for got in (once, by_jvp):  # the function has run once
         for a, b in zip(got.state(), plain.state(), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+def test_writes_that_nobody_sees_leave_what_was_read_before() -> None:
+    def f(x, kept, rng):
+        total = (x * kept).sum()
+        rng.standard_normal(out=kept)
+        total = total + (x**2 * kept).sum()
+        struct.pack_into("d", kept, 0, 2.0)
+        return total + (x * kept).sum()
+
+    def run(transform):
+        kept, rng = np.array([1.0, 2.0, 3.0]), np.random.default_rng(0)
+        return transform(lambda x: f(x, kept, rng))(X)
+
+    step = 1e-6
+    moved = [[run(lambda g, s=s, e=e: lambda x: g(x + s * e)) for s in (step, -step)] for e in np.eye(3)]
+    np.testing.assert_allclose(run(tj.grad), [(a - b) / (2 * step) for a, b in moved], rtol=1e-7)
 
 
 def test_an_inner_derivative_is_over_when_the_outer_one_goes_on() -> None:

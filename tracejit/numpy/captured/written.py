@@ -24,6 +24,9 @@ from tracejit.numpy.boxes.placed import Placed
 from tracejit.numpy.boxes.views import Region, Reshaped
 from tracejit.tracing import STATE, Box, Storage, View, current_trace
 
+#: Bytes of an array that is sooner copied than watched.
+SMALL = 1 << 14
+
 
 class scope:
     """A run of a user's function, in which writes are known until the outermost ends. `held`: containers of the user's
@@ -68,7 +71,9 @@ class Memories(dict[int, "Written"]):
                     yield x
 
     def give(self, x: np.ndarray) -> np.ndarray:
-        """An array for traced operations, which keep it."""
+        """An array for traced operations, which keep it. Small ones are copied: then it does not matter who writes."""
+        if x.nbytes <= SMALL:
+            return current_trace().lend(x)
         root = _root(x)
         if id(root) in self.changed:
             return x.copy("K")
