@@ -210,3 +210,19 @@ def a_coin_that_is_tossed_until_it_falls() -> Any:
         return tosses * x
 
     return f, CALLS, None
+
+
+@program
+def generators_by_their_classes() -> Any:
+    rng, other = np.random.default_rng(2), np.random.Generator(np.random.MT19937(1))
+    state = np.random.RandomState(5)
+    scales = {np.random.PCG64: 2.0, np.random.MT19937: 3.0}
+
+    def f(x):
+        bits = [type(g.bit_generator) for g in (rng, other)]
+        if bits[0] is np.random.PCG64 and bits[1] is not bits[0] and type(state) is np.random.RandomState:
+            x = x * scales[bits[1]]
+        kinds = [isinstance(state, type(state)), issubclass(bits[0], np.random.PCG64), bits[0] in scales]
+        return x * type(state)(3).normal(), kinds, [b.__name__ for b in bits], rng.normal()
+
+    return f, CALLS, lambda: (rng, other)

@@ -114,3 +114,14 @@ def test_states_are_put_back(g) -> None:
     assert randoms.state_of(g) != state
     randoms.restore(g, state)
     assert [draw() for _ in range(3)] == first
+
+
+def test_classes_of_generators_are_those_that_are_named() -> None:
+    rng, state, python = np.random.default_rng(0), np.random.RandomState(0), random.Random(0)
+
+    def f(x):
+        bits = rng.bit_generator
+        classes = [bits.__class__ is np.random.PCG64, state.__class__ is np.random.RandomState]
+        return classes, python.__class__ is random.Random, type(python) is random.Random, x
+
+    assert tj.jit(f, fallback=False)(1.0) == f(1.0) == ([True, True], True, True, 1.0)

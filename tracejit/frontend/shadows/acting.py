@@ -134,7 +134,7 @@ class Seeded:
 
     def __init__(self, make: Callable[..., Any]) -> None:
         self.make = make
-        self.__name__ = make.__name__
+        self.__name__, self.__module__ = make.__name__, make.__module__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         session, given = active.session(), (*args, *kwargs.values())
@@ -146,6 +146,18 @@ class Seeded:
         return self.make(
             *map(making.known_seed, args), **{k: making.known_seed(x) for k, x in kwargs.items()}
         )
+
+
+_seeded: dict[int, Seeded] = {}  # by the identity of what makes generators
+
+
+def seeded(make: Any) -> Seeded | None:
+    """What traced code has for what makes generators, the same each time; None for others."""
+    numbers: Any = sys.modules.get("numpy.random")
+    theirs = [getattr(numbers, name) for name in _GENERATORS] if numbers is not None else []
+    if not any(make is x for x in (random.Random, *theirs)):
+        return None
+    return _seeded.setdefault(id(make), Seeded(make))
 
 
 class errstate:
@@ -232,14 +244,9 @@ def stand_in_for(value: Any) -> Any:
         return warned.filtering(value)
     if type(value) is types.BuiltinFunctionType and value in _RECORDED:
         return _RECORDED[value]
-    if value is random.Random:
-        return Seeded(value)
     if value is io.StringIO:
         return sinks.string_io
     asking = settings.stand_in_for(value)
     if asking is not None:
         return asking
-    numbers = sys.modules.get("numpy.random")
-    if numbers is not None and any(value is getattr(numbers, name) for name in _GENERATORS):
-        return Seeded(value)
-    return None
+    return seeded(value)

@@ -26,6 +26,7 @@ import numpy as np
 from tracejit.errors import UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
+from tracejit.frontend.drawing.states import Bits
 from tracejit.frontend.journal import GONE
 from tracejit.frontend.lists import buffers
 from tracejit.frontend.lists.columns import Columns
@@ -105,7 +106,7 @@ def _type_of(x: Any) -> Any:
     if cls is type or classes.users_class(x) is not x:
         return TracedType
     session = active.session()
-    ours = classes.traced_class(cls) if session is not None else None
+    ours = (classes.traced_class(cls) or acting.seeded(cls)) if session is not None else None
     return ours or (modules.stand_in_for(cls) if cls.__module__ == "itertools" else None) or cls
 
 
@@ -330,6 +331,8 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
             classes.refuse_names(x)
         if name in OF_CLASSES and isinstance(x, type):
             return _kin(x, name)
+        if name == "__class__" and (sources.is_drawing(x) or type(x) is Bits):
+            return _type_of(x)
         return _member(x, name, *default)
     special = type(name) is str and name[:2] == "__"
     if name in REFUSED and not has_numbers():  # lanes are arrays
