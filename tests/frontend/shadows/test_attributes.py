@@ -168,3 +168,32 @@ def test_captured_arrays_are_arrays_to_the_user(by: str, capsys: pytest.CaptureF
     assert TRANSFORMED[by](f) == 3.0
     assert capsys.readouterr().out == "array([1., 2.]) array([1., 2.])\n"
     assert kept[0] is CAPTURED and named["k"] is CAPTURED and place.w is CAPTURED
+
+
+def test_a_class_gets_an_attribute_of_its_own_that_its_base_has() -> None:
+    def made():
+        class Base:
+            n = 0
+
+            def get(self):
+                return self.n
+
+        class Derived(Base):
+            def get(self):
+                return super().get() + super().n
+
+        class Last(Derived):
+            pass
+
+        def f(x):
+            Derived.n += 1
+            before = Derived.n, Base.n, Last.n, Last().get()
+            Last.n, Base.n = x, 7
+            return before, Derived.n, Base.n, Last.n, Last().get(), Derived().get()
+
+        return f
+
+    f, want = made(), made()(2.0)
+    assert want == ((1, 0, 1, 1), 1, 7, 2.0, 9.0, 8)
+    assert tj.value_and_grad(lambda x: (x, f(x)), has_aux=True)(2.0)[0][1] == want
+    assert tj.jit(made())(2.0) == want

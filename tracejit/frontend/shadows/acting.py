@@ -151,8 +151,10 @@ class Seeded:
 _seeded: dict[int, Seeded] = {}  # by the identity of what makes generators
 
 
-def seeded(make: Any) -> Seeded | None:
-    """What traced code has for what makes generators, the same each time; None for others."""
+def seeded(make: Any, session: Any = None) -> Seeded | None:
+    """What traced code of a run has for what makes generators, the same each time; None for others."""
+    if make is random.Random and session is not None and not session.guarded:
+        return None
     numbers: Any = sys.modules.get("numpy.random")
     theirs = [getattr(numbers, name) for name in _GENERATORS] if numbers is not None else []
     if not any(make is x for x in (random.Random, *theirs)):

@@ -14,6 +14,7 @@ import builtins
 import contextlib
 import ctypes
 import functools
+import itertools
 import sys
 import threading
 import types
@@ -56,10 +57,18 @@ class _Member:
             behind.not_overridden(session, real, self.cls, self.name)
         if (changed := members.written(session, real, self.name)) is not behind.MISSING:
             return changed
-        value = attributes.bind_member(session, self.cls, self.name, raw, obj, owner)
+        cls = self._holder(real, session.stored)
+        raw = vars(cls)[self.name]
+        value = attributes.bind_member(session, cls, self.name, raw, obj, owner)
         if isinstance(raw, functools.cached_property) and obj is not None:
             vars(obj)[self.name] = value
         return objects.answering(self.name, value)
+
+    def _holder(self, real: Any, stored: Any) -> type:
+        """The class of which it is read: one before has got its own if an eager run has `stored` it."""
+        before = itertools.takewhile(lambda c: c is not self.cls, real.__mro__) if stored else ()
+        own = (c for c in before if (id(c), self.name) in stored and self.name in vars(c))
+        return next(own, self.cls)
 
 
 class _Property(_Member):

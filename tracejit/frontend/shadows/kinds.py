@@ -106,7 +106,7 @@ def _type_of(x: Any) -> Any:
     if cls is type or classes.users_class(x) is not x:
         return TracedType
     session = active.session()
-    ours = (classes.traced_class(cls) or acting.seeded(cls)) if session is not None else None
+    ours = (classes.traced_class(cls) or acting.seeded(cls, session)) if session is not None else None
     return ours or (modules.stand_in_for(cls) if cls.__module__ == "itertools" else None) or cls
 
 
