@@ -121,7 +121,7 @@ class CapturedArray(SeenArray):
         if result is NotImplemented or not STATE.written or _is_said(result):
             return result
         seen, named = _boxed(args), {k: _boxed(x) for k, x in kwargs.items()}
-        if not any(map(_is_box, (*seen, *named.values()))) or _is_view(result, self):
+        if not any(map(_is_traced, (*seen, *named.values()))) or _is_view(result, self):
             return result
         function = NUMPY_TO_TRACEJIT.get(func)
         if function is None:
@@ -178,10 +178,6 @@ def _is_said(result: Any) -> bool:
     return all(isinstance(x, (bool, int, str, np.dtype)) for x in parts)
 
 
-def _is_box(x: Any) -> bool:
-    return type(x) is Box or (type(x) in (list, tuple) and any(map(_is_box, x)))
-
-
 def _is_traced(x: Any) -> bool:
     """Whether a box is among the values."""
     return type(x) is Box or (type(x) in (list, tuple) and any(map(_is_traced, x)))
@@ -195,7 +191,7 @@ def _boxed(x: Any) -> Any:
         return tuple(map(_boxed, x))
     if type(x) is list:
         parts = list(map(_boxed, x))
-        return NUMPY_TO_TRACEJIT[np.asarray](parts) if any(map(_is_box, parts)) else x
+        return NUMPY_TO_TRACEJIT[np.asarray](parts) if any(map(_is_traced, parts)) else x
     return x
 
 
