@@ -22,8 +22,6 @@ BENCH_PEERS ?= torch drjit
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
-TYPES  := $(BIN)/pyright --pythonpath $(BIN)/python
 # The arrays of the tests are small: BLAS threads would only fight with the test processes. Bytecode is kept, even where
 # the environment says otherwise: the tests start some hundred processes, which would compile the package again.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
@@ -35,11 +33,8 @@ DOCS_STAMP := $(VENV)/.installed-docs
 demo: $(STAMP)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python examples/digits.py
 
-# The type checker runs beside the tests: alone it would leave the other processors idle for a minute.
-test: lint
-	@$(TYPES) > $(VENV)/types.log 2>&1 & types=$$!; \
-	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not exhaustive"; tests=$$?; \
-	wait $$types; types=$$?; cat $(VENV)/types.log; exit $$((tests || types))
+test: lint types
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not exhaustive"
 
 test-all: lint types
 	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --thorough --programs=$(PROGRAMS) \
@@ -77,7 +72,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 
 types: $(STAMP)
-	$(TYPES)
+	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python --progress-bar no
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -307,7 +307,7 @@ class Box:
         self.identity: Any = None
 
     @property
-    def __class__(self) -> type:  # type: ignore[override]
+    def __class__(self) -> type:
         return self.tj_class if asked.is_told(sys._getframe(1), self) else Box
 
     if TYPE_CHECKING:  # the members that tracejit.numpy.boxes adds

@@ -111,7 +111,7 @@ def test_onnx_is_checked_by_onnx(tmp_path: Path) -> None:
 def test_pbtxt_is_read_by_the_reader_of_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard", reason="TensorBoard is not installed: pip install tensorboard")
     text_format = pytest.importorskip("google.protobuf.text_format")
-    from tensorboard.compat.proto.graph_pb2 import GraphDef  # pyright: ignore[reportMissingImports]
+    from tensorboard.compat.proto.graph_pb2 import GraphDef  # type: ignore[import-not-found]
 
     PICTURE.save(tmp_path / "p.pbtxt")
     found = text_format.Parse((tmp_path / "p.pbtxt").read_text(), GraphDef())

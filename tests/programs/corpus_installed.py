@@ -28,7 +28,7 @@ def a_wrapper_with_the_defaults_of_another() -> Any:
     one.__defaults__ = ("a", 3.0)
 
     def f(x):
-        return wrapper(x), wrapper(x, scale=3.0), one(x), one()  # pyright: ignore[reportCallIssue]
+        return wrapper(x), wrapper(x, scale=3.0), one(x), one()  # type: ignore[call-arg]
 
     return f, [(np.ones(2),), (np.zeros(2),), (np.ones(3),)], None
 

@@ -1,4 +1,3 @@
-# pyright: reportAttributeAccessIssue=false
 """Programs with masked arrays: measurements with gaps, and who shares memory with whom."""
 
 from __future__ import annotations

@@ -452,7 +452,7 @@ def attributes_of_a_list_of_traced_length(x, t):
         except AttributeError as e:
             told.append(str(e))
     try:
-        a.append = 1  # pyright: ignore[reportAttributeAccessIssue]
+        a.append = 1  # type: ignore[assignment]
     except AttributeError as e:
         told.append(str(e))
     return told

@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
 """SciPy's sparse arrays in traced programs: values, types and structures against SciPy's own, derivatives against
 differences."""
 

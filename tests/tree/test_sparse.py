@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
 """SciPy's sparse arrays as trees: arguments of all transformations, and of `tree.map`."""
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class ShapeDtypeStruct:
         ]
         if function in _LIKE:
             kwargs = {"order": "C", **kwargs}
-        return function(*args, **kwargs)
+        return function(*args, **kwargs)  # type: ignore[call-overload]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)

@@ -135,7 +135,7 @@ def differentiates_eagerly() -> bool:
     """Whether a derivative is being taken outside of jit, of one operation after the other, whose values are known:
     none of it is staged, or done for lanes."""
     trace = current_trace()
-    while trace.parent is not None and isinstance(trace, (JVPTrace, LinearizeTrace)):
+    while isinstance(trace, (JVPTrace, LinearizeTrace)) and trace.parent is not None:
         trace = trace.parent
     return is_tracing() and trace.parent is None
 

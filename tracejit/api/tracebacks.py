@@ -83,5 +83,5 @@ def door(f: Callable[..., Any]) -> Callable[..., Any]:
             hide(e)
             raise
 
-    call.__wrapped__ = getattr(f, "__wrapped__", f)  # type: ignore[attr-defined]
+    call.__wrapped__ = getattr(f, "__wrapped__", f)
     return call

@@ -114,7 +114,7 @@ def pointwise(
         result=_result(result),
         cost=cost,
     )
-    op: Op = call.op  # type: ignore[attr-defined]
+    op: Op = call.op
     evaluate = eval_rule(check, fn, op.type)
 
     def function(*xs: Any, **params: Any) -> Any:

@@ -98,7 +98,7 @@ def same_content(new: Any, old: np.ndarray) -> bool:
 @functools.cache
 def _compare() -> Callable[[int, int, int], int]:
     """C's `memcmp`, which makes no array of truth values as NumPy's comparisons do."""
-    library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)  # type: ignore[attr-defined]
+    library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
     function = library.memcmp
     function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
     function.restype = ctypes.c_int

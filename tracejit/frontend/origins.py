@@ -132,7 +132,7 @@ class StandsFor:
         raise NotImplementedError
 
     @property
-    def __class__(self) -> type:  # type: ignore[override]
+    def __class__(self) -> type:
         return self.tj_kind if is_told(sys._getframe(1)) else type(self)
 
 

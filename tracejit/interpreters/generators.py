@@ -35,6 +35,7 @@ class _Memory(bytearray):
     """The memory of a handle, which keeps its generator alive."""
 
     __slots__ = ("generator",)
+    generator: Any
 
 
 def bits_of(x: Any) -> Any:
@@ -97,7 +98,7 @@ class Handle:
     def is_native(self) -> bool:
         """Whether native code may draw: it has an interface, and a lock that the same thread may take again."""
         if self.generator is random.Random:
-            return state_address(random._inst) != 0  # type: ignore[attr-defined]
+            return state_address(random._inst) != 0
         return _has_lock(self.bits)
 
 

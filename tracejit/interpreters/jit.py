@@ -19,6 +19,7 @@ from tracejit.ir.jaxpr import DRAWN, Jaxpr, Var
 from tracejit.ir.kernel import Entering, Unsupported
 from tracejit.lazily import LazyModule
 from tracejit.lowering import costs, fuse, source
+from tracejit.lowering.costs import Nest
 from tracejit.lowering.foreign import declarations, functions
 from tracejit.lowering.foreign.functions import CFunction, Result
 from tracejit.lowering.foreign.functions import Input as ForeignInput
@@ -184,7 +185,7 @@ class Compiled:
         """The C function `int32_t f(void **rows)`: see `functions.rows_function`. Messages call it `name`."""
         return functions.rows_function(self.run, inputs, self, places, count, name)
 
-    def costs(self) -> list[costs.Nest]:
+    def costs(self) -> list[Nest]:
         """What each nest of loops and call of the program does."""
         return costs.nests(self.lowered.program)
 

@@ -35,13 +35,13 @@ class CompiledByNumba(Compiled):
         if times.occur(self.source_jaxpr):
             raise NotPrintableError(function=name, problem="dates or times, which Numba has in other ways")
         with LOCK:
-            self.direct = self.run = printed.Printed(self.lowered, name)
+            self.direct = self.run = printed.Printed(self.lowered, name)  # type: ignore[assignment]
             Compiled.count += 1
         self.compile_seconds = time.perf_counter() - self._start
         messages.tell_compiled(self.source_jaxpr, self.compile_seconds)
 
     @property
-    def code(self) -> Any:
+    def code(self) -> Any:  # type: ignore[override]
         """The machine code that the other backend makes of the program."""
         with use_trace(ROOT):
             return machine.compile_llvm(cpu.emit(self.lowered.program))

@@ -8,10 +8,12 @@ forgotten rule is an error at import and "not differentiable" never looks like
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any
+from typing import Any, ParamSpec, Protocol
 
 from tracejit.ir.kernel import Kernel
 from tracejit.records import record
+
+P = ParamSpec("P")
 
 
 class Sentinel:
@@ -132,6 +134,25 @@ class Op:
 
     def __reduce__(self) -> Any:
         return _lookup, (self.name,)
+
+
+class OpFunction(Protocol[P]):
+    """A function that binds an op, the record of which is its attribute `op`."""
+
+    __name__: str
+    op: Op
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+
+
+def binds(op: Op) -> Callable[[Callable[P, Any]], OpFunction[P]]:
+    """Decorator of the function that binds `op`: it gets its attribute `op`."""
+
+    def decorate(function: Any) -> Any:
+        function.op = op
+        return function
+
+    return decorate
 
 
 class Registry(MutableMapping[str, Op]):

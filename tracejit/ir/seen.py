@@ -38,7 +38,7 @@ class SeenArray(np.ndarray):
     original: np.ndarray | None = None
 
     @property
-    def __class__(self) -> type:  # type: ignore[override]
+    def __class__(self) -> type:
         return np.ndarray if asked.is_told(sys._getframe(1)) else type(self)
 
     @classmethod

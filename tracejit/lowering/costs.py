@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
@@ -38,7 +39,7 @@ from tracejit.records import record
 _ARITHMETIC = frozenset(("fadd", "fsub", "fmul", "fdiv", "fneg", "fabs"))
 #: Steps of a loop up to which those inside are counted for each of its values.
 _EACH = 64
-_WHOLE = {
+_WHOLE: dict[str, Callable[..., float | None]] = {
     "iadd": lambda a, b: a + b,
     "isub": lambda a, b: a - b,
     "imul": lambda a, b: a * b,

@@ -247,7 +247,7 @@ def elements(name: str, shape: Shape) -> int:
     """The number of elements of a static shape. Raises DynamicExtentError for others."""
     if not all(type(d) is int for d in shape):
         raise DynamicExtentError(op=name, problem=f"the shape {shape} has a size that is a traced integer")
-    return math.prod(shape)  # type: ignore[arg-type]
+    return math.prod(shape)
 
 
 def filled(value: Any, dtype: np.dtype, shape: Shape) -> Any:

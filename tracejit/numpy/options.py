@@ -82,14 +82,14 @@ def judge_partition(size: Any, kth: Any, kind: Any, order: Any) -> None:
 def keeps(keepdims: Any, strict: bool = True) -> bool:
     """Whether reduced axes stay, with size 1. NumPy's functions in C are `strict` and want an integer, the others take
     what is true. A traced number is asked for its value."""
-    if keepdims is True or keepdims is False or keepdims is np._NoValue:  # type: ignore[attr-defined]
+    if keepdims is True or keepdims is False or keepdims is np._NoValue:
         return keepdims is True
     return bool(operator.index(keepdims)) if strict else bool(keepdims)
 
 
 def freedom(ddof: Any, correction: Any) -> Any:
     """`ddof`, or `correction`, which is another name for it. Raises ArgumentError as NumPy does if both are given."""
-    if correction is None or correction is np._NoValue:  # type: ignore[attr-defined]
+    if correction is None or correction is np._NoValue:
         return ddof
     if ddof != 0:
         raise ArgumentError(name="var", problem="ddof and correction can't be provided simultaneously.")
@@ -112,7 +112,7 @@ def let_numpy_warn(
     known = where is True or not (type(where) is Box or isinstance(where, Value))
     if not known or type(most) is not int or not all(type(d) is int for d in shape):
         return False
-    n = math.prod(shape[axis] for axis in axes)  # type: ignore[misc]
+    n = math.prod(shape[axis] for axis in axes)
     if where is not True and n > most:
         counts = np.broadcast_to(where, shape).sum(axes)  # type: ignore[arg-type]
         n = counts.min() if counts.size else n

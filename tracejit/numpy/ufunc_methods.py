@@ -33,7 +33,7 @@ from tracejit.numpy.operands import (
 from tracejit.numpy.options import initial_of, keeps
 from tracejit.tracing import Box, wrap
 
-_NO_VALUE = np._NoValue  # type: ignore[attr-defined]
+_NO_VALUE = np._NoValue
 _UNROLLED = 4  # steps that are written out rather than looped
 
 #: Ufuncs whose reduction is a function of the namespace.

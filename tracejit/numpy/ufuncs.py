@@ -69,7 +69,7 @@ class Ufunc:
         self.nout = np_ufunc.nout
         #: Whether it may have recipes: its results may have derivatives, and it looks at no value.
         self.smooth = self.nout == 1 and "d->d" in " ".join(np_ufunc.types) and fn is not ew.power
-        self.__name__ = np_ufunc.__name__
+        self.__name__: str = np_ufunc.__name__
         self.__doc__ = f"`numpy.{np_ufunc.__name__}`, for traced values too."
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ class Ufunc:
     ) -> Any:
         """The call with options, as NumPy's ufuncs take them (`subok` changes nothing here)."""
         order_of(order)
-        named = out is not np._NoValue  # type: ignore[attr-defined]
+        named = out is not np._NoValue
         if len(args) > self.nin:
             if named or len(args) > self.nin + self.nout:
                 raise ArgumentTypeError(name=self.__name__, problem="got `out` twice, or too many operands")
@@ -218,7 +218,7 @@ class Ufunc:
         if python:
             with np.errstate(all="ignore"):
                 result = self.apply(args)
-            numbers.after(self.__name__, given, result)
+            numbers.after(self.__name__, given, result)  # type: ignore[possibly-undefined]
             return self._wrap(result, weak=True)
         kept = selected.elementwise(self.operator, args)
         if kept is not None:

@@ -102,7 +102,7 @@ def _straight(side: Factor, parts: list[Factor]) -> bool:
 
 def _members(e: Eqn, products: dict[Any, Eqn], inner: set[Any]) -> list[Eqn]:
     """The products that `e` is taken apart into."""
-    parts = [products[a] for a in e.invars if a in inner]  # type: ignore[index]
+    parts = [products[a] for a in e.invars if a in inner]
     return [*parts, *(m for p in parts for m in _members(p, products, inner))]
 
 

@@ -5,6 +5,7 @@ Then folding, hoisting and fusion see inside what they could not see before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
@@ -138,6 +139,6 @@ def _carries_to_consts(j: Jaxpr, consts: int, fixed: list[bool], outs: tuple[Ato
     return Jaxpr(j.invars[:consts] + new + carry, j.eqns, outs, j.name)
 
 
-_RULES = {CondRegion: _cond, ScanRegion: _scan, WhileRegion: _while}
+_RULES: dict[type, Callable[..., Eqn]] = {CondRegion: _cond, ScanRegion: _scan, WhileRegion: _while}
 
 loops = Pass("loops", lambda jaxpr: _loops(jaxpr, {}))

@@ -191,7 +191,7 @@ def _replacement(eqn: Eqn, new: Any) -> Eqn | tuple[Atom, ...] | None:
 
 
 def _atom(a: Any) -> Atom:
-    return a if isinstance(a, (Var, Literal)) else Literal(np.asarray(a)[()])  # pyright: ignore[reportArgumentType]
+    return a if isinstance(a, (Var, Literal)) else Literal(np.asarray(a)[()])  # type: ignore[arg-type]
 
 
 simplify = Pass("simplify", everywhere(_simplify))

@@ -154,8 +154,8 @@ def _assignments(node: ast.AST) -> list[tuple[ast.expr, ast.AST]]:
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.AST]]:
     both = isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List))
-    if both and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]
-        return list(itertools.chain(*map(_pairs, target.elts, value.elts)))  # type: ignore[attr-defined]
+    if both and len(target.elts) == len(value.elts):
+        return list(itertools.chain(*map(_pairs, target.elts, value.elts)))
     return [(target, value)]
 
 

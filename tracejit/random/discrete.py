@@ -310,7 +310,7 @@ def choice(key: Any, a: Any, shape: Shape = (), replace: bool = True, p: Any = N
     """
     count_only = not hasattr(a, "shape") and hasattr(a, "__index__")
     a = operator.index(a) if count_only else tnp.asarray(a)
-    size = a if count_only else a.shape[axis]
+    size = a if count_only else a.shape[axis]  # type: ignore[attr-defined]
     shape = as_shape(shape)
     n = math.prod(shape)
     if n and (size == 0 or (not replace and n > size)):

@@ -164,7 +164,7 @@ def _share(part: int, whole: int) -> str:
 
 def _figures(counted: list[tuple[int, int, int]]) -> tuple[str, str]:
     """Of the functions that map arrays to arrays: the share that run in compiled programs, and of native ones."""
-    native, host, missing = map(sum, zip(*counted, strict=True))
+    native, host, missing = (sum(counts) for counts in zip(*counted, strict=True))
     whole = native + host + missing
     return _share(native + host, whole), _share(native, whole)
 

@@ -81,6 +81,7 @@ def logsumexp(
     x = tnp.atleast_1d(_inexact(a))
     if b is None and not return_sign:
         return _log_sum(x, axis, keepdims, where)
+    weights: Any = None
     if b is not None:
         x, weights = tnp.broadcast_arrays(x, _inexact(b))
         counts = weights != 0

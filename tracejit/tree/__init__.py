@@ -28,30 +28,30 @@ from tracejit.tree import sparse
 
 __all__ = [
     "TreeDef",
-    "all",  # pyright: ignore[reportUnsupportedDunderAll]
-    "broadcast",  # pyright: ignore[reportUnsupportedDunderAll]
+    "all",
+    "broadcast",
     "broadcast_prefix",
     "flatten",
     "flatten_axes",
     "flatten_ordered",
     "flatten_up_to",
-    "flatten_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
+    "flatten_with_path",
     "flatten_with_paths",
     "leaves",
-    "leaves_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
-    "load",  # pyright: ignore[reportUnsupportedDunderAll]
+    "leaves_with_path",
+    "load",
     "map",
-    "map_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
+    "map_with_path",
     "paths",
-    "reduce",  # pyright: ignore[reportUnsupportedDunderAll]
-    "reduce_associative",  # pyright: ignore[reportUnsupportedDunderAll]
+    "reduce",
+    "reduce_associative",
     "register",
     "register_dataclass",
     "register_leaf",
-    "save",  # pyright: ignore[reportUnsupportedDunderAll]
-    "static",  # pyright: ignore[reportUnsupportedDunderAll]
+    "save",
+    "static",
     "structure",
-    "transpose",  # pyright: ignore[reportUnsupportedDunderAll]
+    "transpose",
     "unflatten",
 ]
 

@@ -152,7 +152,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(CallbackArgumentError, match="'loop'"):
         tj.pure_callback(np.sin, F, 1.0, vmap_method="loop")
     with pytest.raises(CallbackArgumentError, match="int, not a function"):
-        tj.io_callback(3, F, 1.0)  # pyright: ignore[reportArgumentType]
+        tj.io_callback(3, F, 1.0)  # type: ignore[arg-type]
 
 
 def test_arrays_announce_too() -> None:

@@ -66,7 +66,7 @@ def test_modules_that_are_imported_by_traced_code_may_make_generators(
     monkeypatch.syspath_prepend(tmp_path)
 
     def f(x):
-        import drawing
+        import drawing  # type: ignore[import-not-found]
 
         return x * drawing.SIZE
 

@@ -1,7 +1,6 @@
 """Uses of `numpy.ma`, as text: `m` is a masked array, `x` a plain one of its shape, `b` one of booleans."""
 
 # ruff: noqa: E501
-# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import linecache

@@ -1,4 +1,3 @@
-# pyright: reportAttributeAccessIssue=false
 """Masked arrays under jit: all that can be seen of results and arguments is as without it."""
 
 from __future__ import annotations

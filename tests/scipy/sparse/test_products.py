@@ -1,4 +1,3 @@
-# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportArgumentType=false
 """Products with sparse arrays whose structure is an input of the program: another structure runs the same program, and
 one that native code may not follow is an error."""
 

@@ -140,7 +140,7 @@ def _shown(part: Any) -> list[Any]:
         raise Unstorable("a message that is computed")
     if not all(type(r) is Known for r in rest):
         raise Unstorable("a message with a computed format")
-    return [known[part.fn], first.kind == PYTHON, *(encode(r.value) for r in rest)]
+    return [known[part.fn], first.kind == PYTHON, *(encode(r.value) for r in rest)]  # type: ignore[attr-defined]
 
 
 def _users(

@@ -179,7 +179,7 @@ def _lookup(site: Site) -> Any:
             given = [builder.extract_value(args[0], n) for n in range(count)]
             first = cgutils.add_global_variable(builder.module, _I64, f"{site.label}.nodes")
             first.linkage = "internal"
-            first.initializer = ir.Constant(_I64, 0)  # type: ignore[assignment]
+            first.initializer = ir.Constant(_I64, 0)
             found = cgutils.alloca_once(builder, _I64)
             key = cgutils.alloca_once(builder, ir.ArrayType(_I64, max(count, 1)))
             head, body, new, done = (builder.append_basic_block(n) for n in ("head", "node", "new", "done"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numba
@@ -36,7 +36,7 @@ def type_of(jitted: Any) -> JittedType:
     return _types[jitted]
 
 
-class JittedType(types.Callable, types.Opaque):  # type: ignore[misc]
+class JittedType(types.Callable, types.Opaque):
     """The type of one jitted function."""
 
     def __init__(self, jitted: Any) -> None:
@@ -46,7 +46,7 @@ class JittedType(types.Callable, types.Opaque):  # type: ignore[misc]
         self.made: dict[tuple[Any, ...], Any] = {}  # those of the signatures
         super().__init__(f"tracejit.Jitted({self.label}, {Site.fresh()})")
 
-    def get_call_type(self, context: Any, args: Sequence[Any], kws: dict[str, Any]) -> Any:
+    def get_call_type(self, context: Any, args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
         """The signature of a call. Raises what `Site.of` raises, and NumbaArgumentError."""
         jitted: Any = self.jitted()
         parameters = inspect.signature(jitted.fun).parameters
@@ -59,7 +59,9 @@ class JittedType(types.Callable, types.Opaque):  # type: ignore[misc]
         self.made[found.args] = inner
         return found.replace(pysig=signature)
 
-    def _folded(self, jitted: Any, args: Sequence[Any], kws: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    def _folded(
+        self, jitted: Any, args: Sequence[Any], kws: Mapping[str, Any]
+    ) -> tuple[Any, tuple[Any, ...]]:
         """The function's signature, and the type of each of its parameters."""
         try:
             signature = inspect.signature(jitted.fun)

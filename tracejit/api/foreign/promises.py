@@ -217,7 +217,7 @@ class Made:
                     f"a result is {a.dtype}, which Numba does not have", "convert it: `x.astype(np.float32)`"
                 )
             outs.append((a.dtype.str, len(a.shape) if a.shape or n in arrays else None))
-        results = []
+        results: list[tuple[str, Any]] = []
         for kind, x in program.results:
             if kind in ("out", "array"):
                 if x not in free:

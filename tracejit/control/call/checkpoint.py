@@ -279,7 +279,7 @@ def _saved(forward: Jaxpr, policy: Policy) -> list[Any]:
     verdict: dict[Any, bool] = {}
     for e in forward.eqns:
         keep = bool(policy(e.op, *(aval_of(a) for a in e.invars), **e.params))
-        if e.op is name_value.op and e.invars[0] in verdict:  # type: ignore[attr-defined]
+        if e.op is name_value.op and e.invars[0] in verdict:
             verdict[e.invars[0]] = keep if refuses else keep or verdict[e.invars[0]]
         else:
             verdict.update((v, keep) for v in e.outvars)

@@ -85,7 +85,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 
 def _named(op: Op, params: dict[str, Any]) -> str | None:
-    return params["name"] if op is name_value.op else None  # type: ignore[attr-defined]
+    return params["name"] if op is name_value.op else None
 
 
 class checkpoint_policies:

@@ -100,7 +100,7 @@ class Draw:
         """The arguments with these values of the operands."""
         given = iter(values)
         signature = signature_of(self.handle.generator, self.method)
-        return inspect.BoundArguments(signature, {a.name: _filled(a, given) for a in self.arguments})  # type: ignore[arg-type]
+        return inspect.BoundArguments(signature, {a.name: _filled(a, given) for a in self.arguments})
 
     def _remember(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a draw without operands, which are the same each time."""

@@ -158,7 +158,7 @@ def _bounded(draw: Draw, masked: bool) -> tuple[str, Writer] | None:
 
 
 def _one_by_one(draw: Draw, names: tuple[str, ...], whole: bool, aval: Aval) -> tuple[str, Writer] | None:
-    known = {**{n: _DEFAULTS[n] for n in names if n in _DEFAULTS}, **draw.static}
+    known: dict[str, Any] = {**{n: _DEFAULTS[n] for n in names if n in _DEFAULTS}, **draw.static}
     usual = aval.dtype == (_I64 if whole else _F64) and np.dtype(known.get("dtype", aval.dtype)) == aval.dtype
     if draw.kinds or known.get("out") is not None or not usual or aval.size > _FEW:
         return None

@@ -70,7 +70,7 @@ def record_sweeps(
     values, slots = outs[: len(jaxpr.outs)], outs[len(jaxpr.outs) :]
     ts: list[Any] = []
     if any(sweeps.out_nonzero):
-        params = {"jaxpr": sweeps.tangent, "transposed": sweeps.backward, "name": jaxpr.name}
+        params: dict[str, Any] = {"jaxpr": sweeps.tangent, "transposed": sweeps.backward, "name": jaxpr.name}
         params["residuals"] = len(primals) + len(slots)
         ts = tape.record(linear_call_op, (*primals, *slots, *pick(tangents, nonzero)), params)
     return values, spread(ts, sweeps.out_nonzero, zero_tangents(values))

@@ -19,7 +19,7 @@ from tracejit.control.scan.settled import Settled, settled_slices
 from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, contains
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, contains
 from tracejit.ir.kernel import UserCode
 from tracejit.records import record
 
@@ -157,7 +157,7 @@ class _Again:
         self.extra = [n for n, v in enumerate(leading[1:]) if v in used]
         self.carries = settled.carries
         self.finals = list(dict.fromkeys(settled.carries))
-        self.inputs = [leading[1 + n] for n in self.extra]
+        self.inputs: list[Var | Typed] = [leading[1 + n] for n in self.extra]
         self.inputs += [Typed(forward.invars[1 + consts + n].aval) for n in self.finals]
 
     def run(self, i: Any, args: Sequence[Any]) -> dict[int, Any]:

@@ -21,7 +21,7 @@ from tracejit.ops.reductions.linalg import dot_general_op
 from tracejit.ops.shapes.shape import transpose_op
 from tracejit.records import record
 
-_ADD = ops.arithmetic.add.op  # type: ignore[attr-defined]
+_ADD = ops.arithmetic.add.op
 _SMALL = 64  # elements of a product below which adding up in the loop is fast
 _PAYS = 2  # how many times larger a product is than what has to be stacked for it
 

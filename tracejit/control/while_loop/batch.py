@@ -46,7 +46,7 @@ def batch_while(
             return _step_by_step(while_op, size, p, d, params)
         return over_lanes(
             REGISTRY["scan"], lambda *raw: bind(while_op, *raw, **params), size, args, dims, "while"
-        )  # type: ignore[return-value]
+        )
     new_cond, new_body, carry_b, rows_b = new
     carry = [
         helpers.to_batch_axis(x, k, 0, size) if b else x

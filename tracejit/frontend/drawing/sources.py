@@ -151,8 +151,8 @@ class Drawing:
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise source_of(self).refuse("repr or a copy", "it shows the generator's state")
 
-    __repr__ = __str__ = __format__ = __reduce_ex__ = __copy__ = __deepcopy__ = __hash__ = _refuse  # type: ignore[assignment]
-    __dir__ = __delattr__ = _refuse  # type: ignore[assignment]
+    __repr__ = __str__ = __format__ = __reduce_ex__ = __copy__ = __deepcopy__ = __hash__ = _refuse
+    __dir__ = __delattr__ = _refuse
 
     def __eq__(self, other: object) -> bool:
         return self is other

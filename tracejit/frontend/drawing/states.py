@@ -28,8 +28,8 @@ class State:
     def _refuse(self, *_: Any) -> NoReturn:
         raise self.tj_source.refuse("its state", "more is done with it than to set it again")
 
-    __getitem__ = __setitem__ = __delitem__ = __iter__ = __len__ = __contains__ = __eq__ = __bool__ = _refuse  # type: ignore[assignment]
-    __repr__ = __str__ = __format__ = __reduce_ex__ = __copy__ = __deepcopy__ = __hash__ = _refuse  # type: ignore[assignment]
+    __getitem__ = __setitem__ = __delitem__ = __iter__ = __len__ = __contains__ = __eq__ = __bool__ = _refuse
+    __repr__ = __str__ = __format__ = __reduce_ex__ = __copy__ = __deepcopy__ = __hash__ = _refuse
 
 
 class Bits:

@@ -118,7 +118,7 @@ def _move(x: Box) -> Any:
     row = row_of(x)
     if row is not None:  # since it was asked for
         return row.number
-    arena, storage = arena_of(x.aval.dtype, x.aval.shape), x.storage  # type: ignore[arg-type]
+    arena, storage = arena_of(x.aval.dtype, x.aval.shape), x.storage
     owners = storage.alive() if isinstance(storage, Either) else []
     numbers = [_of_owner(o, x) for o in owners]
     number = _put(arena, x)

@@ -84,7 +84,7 @@ def compare(xs: Columns, ys: Columns, how: str) -> Box:
     which equals itself in a list if it is the same object, is left to Python."""
     kinds = [(a, b) for a, b in zip(xs.tj_items.columns, ys.tj_items.columns, strict=False)]
     alike = isinstance(xs.tj_items, Items) and isinstance(ys.tj_items, Items)
-    if not alike or xs.tj_items.tree != ys.tj_items.tree or xs.tj_ring or ys.tj_ring:  # type: ignore[union-attr]
+    if not alike or xs.tj_items.tree != ys.tj_items.tree or xs.tj_ring or ys.tj_ring:
         raise xs.tj_refusal(f"`{how}` with a list of other items")
     if any(a.dtype != b.dtype or a.shape or b.shape or a.dtype.kind == "c" for a, b in kinds):
         raise xs.tj_refusal(f"`{how}` of items that are no numbers of one type")

@@ -122,6 +122,10 @@ class Slots(Columns):
     class of dicts or sets."""
 
     __slots__ = ("tj_cut", "tj_keyed", "tj_of", "tj_slots")
+    tj_cut: bool
+    tj_keyed: Any
+    tj_of: type
+    tj_slots: Box
 
     @property
     def tj_is_set(self) -> bool:

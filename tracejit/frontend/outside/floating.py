@@ -189,9 +189,8 @@ def look() -> None:
     computes while tracing raises, and is left to Python."""
     session, trace = active.session(), current_trace()
     assert session is not None and isinstance(trace, StageTrace)
-    answers = np.geterr()
-    if session.sees_warnings:
-        answers = {k: "raise" if kind == "warn" else kind for k, kind in answers.items()}
+    raised = "warn" if session.sees_warnings else "raise"
+    answers: dict[str, Any] = {k: "raise" if kind == raised else kind for k, kind in np.geterr().items()}
     np.seterr(**answers)
     trace.watch = Watch(is_seen([answers["under"]])) if is_seen(answers.values()) else None
 

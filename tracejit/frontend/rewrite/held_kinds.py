@@ -16,7 +16,7 @@ from tracejit.records import record
 #: Classes of containers, whose own methods read and refill those that derive from them.
 _CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
 _BYTES = (bytearray, array.array)
-_APPENDED: Any = Growing.tj_new
+_APPENDED: Any = vars(Growing)["tj_new"]
 _OF_FUNCTIONS = tuple(vars(types.FunctionType)[n] for n in ("__code__", "__defaults__", "__kwdefaults__"))
 
 

@@ -114,7 +114,7 @@ def traced_super(*args: Any) -> Any:
         names = frame.f_locals
         args = (names["__class__"], names[frame.f_code.co_varnames[0]])
     if len(args) != 2:
-        return super(*args)  # type: ignore[misc]
+        return super(*args)
     cls, obj = args
     if behind.is_shadow(obj):
         return _OfShadow(cls, obj)

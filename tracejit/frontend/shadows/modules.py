@@ -127,7 +127,7 @@ class GlobalRandom:
 
 def _global_state() -> Any:
     """The random state that `np.random.seed` seeds."""
-    return np.random.normal.__self__  # type: ignore[attr-defined]
+    return np.random.normal.__self__
 
 
 #: Classes of `np.random` that others are asked whether they are of.

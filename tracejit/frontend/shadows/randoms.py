@@ -31,7 +31,7 @@ def is_generator(x: Any) -> bool:
 def generator_of(x: Any) -> Any:
     """The generator that `x` is, or is a method of; that of the module `random`; or None."""
     if x is random:
-        return random._inst  # type: ignore[attr-defined]
+        return random._inst
     owner = x if is_generator(x) else x.__self__ if isinstance(x, _BOUND) else None
     return owner if owner is not None and is_generator(owner) else None
 

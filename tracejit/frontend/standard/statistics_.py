@@ -111,10 +111,10 @@ def _form(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def _ratio(d: Data, over: Any, under: int) -> Any:
     """A fraction of whole numbers, as Python gives it: an integer where it is one."""
     over = box(to_raw(over), weak=True)
-    if over % under == 0:
-        return over // under
+    if over % under == 0:  # type: ignore[operator]
+        return over // under  # type: ignore[operator]
     leave_if(to_raw(tnp.abs(over) >= 2**53), "a quotient of integers beyond 53 bits")
-    return over / under
+    return over / under  # type: ignore[operator]
 
 
 def _mean(d: Data) -> Any:

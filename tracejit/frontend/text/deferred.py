@@ -54,7 +54,7 @@ class Text:
             session.has_texts = True
 
     @property
-    def __class__(self) -> type:  # type: ignore[override]
+    def __class__(self) -> type:
         return str
 
     def __add__(self, other: Any) -> Any:

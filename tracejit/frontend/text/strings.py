@@ -123,8 +123,8 @@ def _is_some(self: Text) -> bool:
 
 
 _is_some.followed = lambda self: True if _has_text(self.recipe) else asked(bool, bool, self)  # type: ignore[attr-defined]
-Text.__getattr__ = _missing  # type: ignore[attr-defined]
-Text.__bool__ = _is_some  # type: ignore[attr-defined]
+Text.__getattr__ = _missing
+Text.__bool__ = _is_some
 
 
 def _method(name: str) -> Callable[..., Any]:

@@ -153,8 +153,8 @@ _TAKEN: dict[str, Function] = {"int": int, "float": float, "complex": complex, "
 
 #: What does nothing else when it is compared or computed with; and what is made of such things.
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type, type(None), range})
-_MADE = {tuple: iter, list: iter, set: iter, frozenset: iter, dict: lambda d: (*d, *d.values())}
-_MADE[slice] = lambda s: (s.start, s.stop, s.step)
+_MADE: dict[type, Function] = {tuple: iter, list: iter, set: iter, frozenset: iter}
+_MADE |= {dict: lambda d: (*d, *d.values()), slice: lambda s: (s.start, s.stop, s.step)}
 
 
 def _do(self: Variant, other: Any, fn: Function) -> Any:
@@ -218,7 +218,7 @@ def _attach() -> None:
     for name, do in _TAKEN.items():
         made[name] = lambda self, do=do: _converted(self, do, "as a number of Python's")
     made["bool"] = lambda self: bool(_asked(self))
-    made["bool"].followed = _asked
+    made["bool"].followed = _asked  # type: ignore[attr-defined]
     made["getitem"] = lambda self, key: _do(self, key, lambda v: v[key])
     made["contains"] = _contains
     made["len"] = lambda self: operator.index(each(self, len))

@@ -29,7 +29,7 @@ class DerivativeTrace(Trace):
     def outside(self, raw: Any) -> Any:
         return raw.primal if isinstance(raw, Value) and raw.trace is self else raw  # type: ignore[attr-defined]
 
-    def claim(self, storage: Storage) -> bool:
+    def claim(self, storage: Storage) -> bool:  # type: ignore[override]
         """Take over a storage of an outer trace until the end, after the traces between."""
         parent = self.parent
         if self.storages is None or parent is None or storage.trace.level >= self.level:

@@ -36,7 +36,7 @@ class SeriesTrace(Trace):
     def __init__(self, parent: Trace, order: int) -> None:
         super().__init__(parent)
         self.order = order
-        self._made: dict[Any, Any] = {}  # applications so far: rules ask for their own results
+        self._solved: dict[Any, Any] = {}  # applications so far: rules ask for their own results
         self.solving = 0
 
     def tracer(self, coefs: Sequence[Coefficient]) -> Any:
@@ -69,9 +69,9 @@ class SeriesTrace(Trace):
             if region is not None and op.series is FROM_JVP and _has_jaxpr(params):
                 return region(self, op, args, params)
             key = _key(op, args, params)
-            if key not in self._made:
-                self._made[key] = (args, self._solve(op, args, params, firsts))
-            out = self._made[key][1]
+            if key not in self._solved:
+                self._solved[key] = (args, self._solve(op, args, params, firsts))
+            out = self._solved[key][1]
             if not self.solving:  # outside of rules: now, so that the recursion stays shallow
                 for o in out if op.multi else [out]:
                     if self.mine(o):

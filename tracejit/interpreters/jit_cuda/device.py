@@ -194,7 +194,7 @@ class CompiledOnDevice(Compiled):
         return [f"the host runs all of it, on copies: {self.why}"] if self.why else self.program.describe()
 
     @property
-    def code(self) -> Any:
+    def code(self) -> Any:  # type: ignore[override]
         """The machine code that the CPU's backend makes of the program."""
         with use_trace(ROOT):
             layouts = tuple(c_strides(v.aval.shape) for v in self.jaxpr.invars)

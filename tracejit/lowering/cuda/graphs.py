@@ -58,8 +58,8 @@ def with_graphs(steps: Sequence[Any], device: Any) -> list[Any]:
             continue
         flush()
         if isinstance(s, Control):
-            inside = {name: with_graphs(getattr(s, name), device) for name in ("first", "second")}
-            s = dataclasses.replace(s, **inside)  # the planner's own is as it was
+            first, second = with_graphs(s.first, device), with_graphs(s.second, device)
+            s = dataclasses.replace(s, first=first, second=second)  # the planner's own is as it was
         found.append(s)
     flush()
     return found

@@ -32,9 +32,9 @@ class Accumulator:
         self.k = k
         self.form: Any = eqn.op.kernel
         self.dtype = eqn.outvars[0].aval.dtype
-        self.initial = self.form.init(k, eqn.invars[0].aval.dtype)
+        self.initial = self.form.init(k, eqn.invars[0].aval.dtype)  # type: ignore[attr-defined]
         self.slots = [k.slot(x, "acc") for x in self.initial]
-        self.vector = self.form.tree != "ordered"
+        self.vector = self.form.tree != "ordered"  # type: ignore[attr-defined]
         self.splits = self.vector and len(self.slots) == 1
 
     def add(self, x: Any, position: Any) -> None:

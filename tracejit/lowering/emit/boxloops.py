@@ -52,14 +52,15 @@ class _Nest:
         self.cells = cells
 
     def emit(self) -> None:
-        whole = [c and (c.low, c.high) for c in self.cells[:-1]]
+        whole = [None if c is None else (c.low, c.high) for c in self.cells[:-1]]
         outer, last = [self.range(n, r) for n, r in enumerate(whole)], self.cells[-1]
         with loops(self.body, outer, vector=False, independent=True) as idx:
             if last is not None:
                 self.edges(idx, whole, last)
-            middle = self.range(len(idx), last and last.inner)
+            inner = None if last is None else last.inner
+            middle = self.range(len(idx), inner)
             with loops(self.body, (middle,), vector=True, independent=True) as (i,):
-                self.compute((*idx, i), [*whole, last and last.inner])
+                self.compute((*idx, i), [*whole, inner])
 
     def range(self, axis: int, part: tuple[int, int] | None) -> Any:
         """What `loops` runs over for a part of an axis."""

@@ -14,6 +14,8 @@ from typing import Any
 
 from tracejit.lowering.llvm.body import Translator
 from tracejit.lowering.llvm.probes import Plan
+from tracejit.lowering.llvm.target import Target
+from tracejit.lowering.llvm.text import Function
 from tracejit.lowering.loops.nodes import For
 
 _INSTRUCTION = re.compile(r"  [^;\s]")
@@ -24,8 +26,8 @@ class Located(Translator):
 
     plan: Plan
 
-    def part(self, *args: Any) -> Located:
-        made = super().part(*args)
+    def part(self, f: Function, target: Target) -> Located:
+        made = super().part(f, target)
         assert isinstance(made, Located)
         made.plan = self.plan
         return made

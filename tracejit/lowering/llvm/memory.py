@@ -60,7 +60,7 @@ class Memory:
         self.f = f
         self.program = program
         self.target = target
-        self.scopes = Scopes(f.module, program, outer and outer.scopes.pointees)
+        self.scopes = Scopes(f.module, program, None if outer is None else outer.scopes.pointees)
         self.bases: dict[Buffer, str] = {}
         self.slots: dict[Slot, str] = {}
         self.params: dict[int, str] = {}

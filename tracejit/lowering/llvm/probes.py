@@ -20,6 +20,8 @@ from tracejit.lowering import notes
 from tracejit.lowering.costs import Cost, Counter
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.body import Translator
+from tracejit.lowering.llvm.target import Target
+from tracejit.lowering.llvm.text import Function
 from tracejit.lowering.loops.nodes import (
     Block,
     Buffer,
@@ -208,8 +210,8 @@ class Weaver(Translator):
     plan: Plan
     number = 0  # the probe of the function that is being written, -1 if it has none
 
-    def part(self, *args: Any) -> Weaver:
-        made = super().part(*args)
+    def part(self, f: Function, target: Target) -> Weaver:
+        made = super().part(f, target)
         assert isinstance(made, Weaver)
         made.plan = self.plan
         return made

@@ -216,12 +216,16 @@ def _bit_op(f: Function, inst: Inst) -> str:
                  f"{typed(f, inst.args[0])}{defined})")  # fmt: skip
 
 
-_HANDLERS: dict[str, Callable[[Function, Inst], str]] = (
-    dict.fromkeys([*_BINARY_FLOAT, "fneg", *_INTRINSICS], _float_inst)
-    | dict.fromkeys([*_INTEGER, "smax", "smin", "umax", "umin"], _integer)
-    | dict.fromkeys(_BIT_OPS, _bit_op)
-    | {"cmp": _compare, "select": _select, "not": _not, "cast": _cast, "bitcast": _bitcast}
-)
+_HANDLERS: dict[str, Callable[[Function, Inst], str]] = {
+    **dict.fromkeys([*_BINARY_FLOAT, "fneg", *_INTRINSICS], _float_inst),
+    **dict.fromkeys([*_INTEGER, "smax", "smin", "umax", "umin"], _integer),
+    **dict.fromkeys(_BIT_OPS, _bit_op),
+    "cmp": _compare,
+    "select": _select,
+    "not": _not,
+    "cast": _cast,
+    "bitcast": _bitcast,
+}
 
 
 def emit_scalar(f: Function, inst: Inst) -> bool:

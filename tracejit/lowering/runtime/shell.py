@@ -13,6 +13,7 @@ Where the interpreter's layout is not the expected one, `make` returns a Python 
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import functools
 import math
@@ -119,7 +120,7 @@ class Input:
     these strides (in bytes). The default is any array, unchecked: the caller vouches for it. A Python integer is at
     most NEAR in size, unless it is `wide`."""
 
-    type: type | None = None
+    type: builtins.type | None = None
     dtype: np.dtype | None = None
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] | None = None

@@ -7,6 +7,11 @@ which Python has no spelling. The file computes what the LLVM target computes, o
 first. `cuda` prints programs of one nest as kernels of Numba's CUDA. `runtime.printed` loads a file and calls it.
 """
 
+from typing import TYPE_CHECKING
+
 from tracejit.lazily import parts
+
+if TYPE_CHECKING:
+    from tracejit.lowering.source import cuda, module
 
 __getattr__, __dir__ = parts(__name__, ["cuda", "module"])

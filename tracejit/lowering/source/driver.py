@@ -230,7 +230,10 @@ def _failures(lowered: Lowered) -> str:
         printed = getattr(make, "printed", None)  # what depends on more than the text of a message
         return printed(shown) if printed else f"failure({_failure(make)})"
 
-    rows = [f"    {code}: {shown(check.make)}," for code, check in lowered.failures.items()]
+    rows = [
+        f"    {code}: {shown(check.make)},"  # type: ignore[attr-defined]
+        for code, check in lowered.failures.items()
+    ]
     used = [text.strip("\n") for name, text in _MAKERS.items() if any(f"{name}(" in row for row in rows)]
     head = "#: What a status says: the exception for the two numbers that a check leaves."
     return "\n\n\n".join([*used, "\n".join([head, "FAILURES = {", *rows, "}"])])

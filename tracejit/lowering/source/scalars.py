@@ -253,15 +253,15 @@ def reads(args: Any) -> frozenset[Any]:
     return frozenset().union(*(a.reads for a in args))
 
 
-_HANDLERS: dict[str, Callable[[Scalars, Inst, list[Expr]], Expr]] = (
-    dict.fromkeys(
+_HANDLERS: dict[str, Callable[[Scalars, Inst, list[Expr]], Expr]] = {
+    **dict.fromkeys(
         ["fadd", "fsub", "fmul", "fdiv", "fneg", "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign",
-         "fma", "fmaximum", "fminimum"], Scalars.float_op)
-    | dict.fromkeys(
+         "fma", "fmaximum", "fminimum"], Scalars.float_op),
+    **dict.fromkeys(
         ["iadd", "isub", "imul", "sdiv", "srem", "udiv", "urem", "shl", "and", "or", "xor", "popcount", "clz",
-         "ctz"], Scalars.integer)
-    | dict.fromkeys(["smax", "smin", "umax", "umin"], Scalars.extreme)
-    | dict.fromkeys(["ashr", "lshr"], Scalars.shift_right)
-    | {"cmp": Scalars.compare, "select": Scalars.select, "not": Scalars.not_, "cast": Scalars.cast,
-       "bitcast": Scalars.bitcast}
-)  # fmt: skip
+         "ctz"], Scalars.integer),
+    **dict.fromkeys(["smax", "smin", "umax", "umin"], Scalars.extreme),
+    **dict.fromkeys(["ashr", "lshr"], Scalars.shift_right),
+    "cmp": Scalars.compare, "select": Scalars.select, "not": Scalars.not_, "cast": Scalars.cast,
+    "bitcast": Scalars.bitcast,
+}  # fmt: skip

@@ -341,4 +341,4 @@ def at(x: Any) -> At:
 
 
 for _cls in (Box, ConcreteArray):
-    _cls.at = property(At)  # type: ignore[attr-defined]
+    _cls.at = property(At)

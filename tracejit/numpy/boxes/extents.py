@@ -35,7 +35,7 @@ def known(raw: Any) -> Any:
     if not isinstance(raw, Value):
         return raw
     try:
-        return raw.concrete()  # type: ignore[attr-defined]
+        return raw.concrete()
     except (ConcreteValueError, AttributeError):
         return None
 

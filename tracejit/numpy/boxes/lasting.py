@@ -75,7 +75,7 @@ def view_of(array: np.ndarray, chain: tuple[View, ...]) -> np.ndarray | None:
     for view in chain:
         if isinstance(view, Reshaped):
             try:
-                array = np.reshape(array, view.shape, copy=False)  # type: ignore[arg-type]
+                array = np.reshape(array, view.shape, copy=False)
             except (ValueError, TypeError):
                 return None
         elif isinstance(view, Region) and _is_known(view):

@@ -240,7 +240,7 @@ def reshaped(x: Box, new: Any) -> Box:
         return _with_dims(x, target)
     is_view = _of_memory(x, lambda base, layout, chain: memory.reshape_is_view(base, layout, chain, target))
     if is_view:
-        view = views.Reshaped(old, target)  # type: ignore[arg-type]
+        view = views.Reshaped(old, target)
         return indexing.view_of(x, (*x.chain, view), target)
     flat = ops.shape.reshape(x.read(), shape=target)
     return indexed_copy(flat) if is_view is not None else either.copied(x, flat)
@@ -376,4 +376,4 @@ def _array_function(x: Box, func: Any, types: Any, args: Any, kwargs: Any) -> An
     return fn(*args, **kwargs)
 
 
-Box.__array_priority__ = 100  # type: ignore[attr-defined]
+Box.__array_priority__ = 100

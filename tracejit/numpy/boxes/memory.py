@@ -99,7 +99,7 @@ def layout_of(x: Any) -> tuple[int, ...] | None:
 
 def c_strides(shape: Shape) -> tuple[int, ...]:
     """The steps of an array in C order, in elements."""
-    return tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))  # type: ignore[arg-type]
+    return tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))
 
 
 def length(d: Any) -> int:
@@ -139,7 +139,7 @@ def _shadow(
     base = tuple(map(length, base))
     elements = layout or c_strides(base)
     strides = [8 * s for s in elements]
-    out = np.lib.stride_tricks.as_strided(np.empty(1), base, strides)  # type: ignore[arg-type]
+    out = np.lib.stride_tricks.as_strided(np.empty(1), base, strides)
     for view in chain:
         if isinstance(view, Reshaped) and (traced or not all(type(d) is int for d in view.shape)):
             return None

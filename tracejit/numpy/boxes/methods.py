@@ -186,21 +186,21 @@ def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
 
 
 __builtins_type = type
-Box.clip = _clip  # type: ignore[attr-defined]
-Box.reshape = _reshape  # type: ignore[attr-defined]
-Box.transpose = _transpose  # type: ignore[attr-defined]
-Box.flatten = _flatten  # type: ignore[attr-defined]
-Box.astype = _astype  # type: ignore[attr-defined]
-Box.copy = _copy  # type: ignore[attr-defined]
-Box.conj = Box.conjugate = _conjugate  # type: ignore[attr-defined]
-Box.compress = _compress  # type: ignore[attr-defined]
-Box.to_device = _to_device  # type: ignore[attr-defined]
-Box.device = property(lambda x: "cpu")  # type: ignore[attr-defined]
+Box.clip = _clip
+Box.reshape = _reshape
+Box.transpose = _transpose
+Box.flatten = _flatten
+Box.astype = _astype
+Box.copy = _copy
+Box.conj = Box.conjugate = _conjugate
+Box.compress = _compress
+Box.to_device = _to_device
+Box.device = property(lambda x: "cpu")
 Box.__array_namespace__ = lambda x, *, api_version=None: np  # type: ignore[attr-defined]
-Box.fill = _fill  # type: ignore[attr-defined]
-Box.sort = _sort  # type: ignore[attr-defined]
-Box.partition = _partition  # type: ignore[attr-defined]
-Box.view = _view  # type: ignore[attr-defined]
+Box.fill = _fill
+Box.sort = _sort
+Box.partition = _partition
+Box.view = _view
 
 
 _BYTES = (

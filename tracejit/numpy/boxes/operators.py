@@ -333,4 +333,4 @@ def denominator(x: Any) -> int:
 
 Box.numerator = _fraction(numerator)  # type: ignore[attr-defined]
 Box.denominator = _fraction(denominator)  # type: ignore[attr-defined]
-Box.is_integer = property(_is_integer)  # type: ignore[attr-defined]
+Box.is_integer = property(_is_integer)

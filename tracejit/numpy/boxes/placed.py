@@ -29,8 +29,8 @@ class Placed(View):
 
     def write(self, holder: list[Any], new: Any) -> Any:
         shape = aval_of(holder[0]).shape
-        size = math.prod(shape)  # type: ignore[arg-type]
-        at = self.places(np.arange(size).reshape(shape)).ravel()  # type: ignore[arg-type]
+        size = math.prod(shape)
+        at = self.places(np.arange(size).reshape(shape)).ravel()
         values = ops.shape.reshape(new, shape=(math.prod(aval_of(new).shape),))  # type: ignore[arg-type]
         flat = [ops.shape.reshape(holder.pop(), shape=(size,))]
         numbers = ops.scatter.ScatterDimensionNumbers((), (0,), (0,))

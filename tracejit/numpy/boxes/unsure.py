@@ -89,10 +89,10 @@ def unsure(raw: Any, python: Any, mixed: bool | None = None) -> Box:
     the program does not have (None: it may be)."""
     out = box(raw)
     if isinstance(python, Value) or python:
-        out.python = python
+        out.python = python  # type: ignore[attr-defined]
         del out.weak
         if mixed is not None:
-            out.mixed = mixed
+            out.mixed = mixed  # type: ignore[attr-defined]
     return out
 
 

@@ -328,7 +328,7 @@ def views_of(chain: tuple[View, ...], shape: Shape, items: list[Item]) -> tuple[
     for item in items:
         if is_strided(item):
             chain = (*chain, Strided(shape, axis, *item[1:]))
-            shape = chain[-1].shape  # type: ignore[attr-defined]
+            shape = chain[-1].shape
         axis += item[0] != "at"
     return chain
 

@@ -191,7 +191,7 @@ class Array(metaclass=ArrayMeta):
             what=f"a {self._tj_class.__name__} of traced values", reason="its text is needed"
         )
 
-    __repr__ = __str__ = __format__ = __reduce_ex__ = _tj_refuse  # type: ignore[assignment]
+    __repr__ = __str__ = __format__ = __reduce_ex__ = _tj_refuse
 
 
 def _reduction(name: str) -> Any:

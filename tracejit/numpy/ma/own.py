@@ -150,7 +150,7 @@ TAKING_MASKS = frozenset(("MaskedArray.__new__", "MaskedArray.__setmask__"))
 def type_of(*args: Any) -> Any:
     """`type`: that of a box is the one that it stands for."""
     if len(args) != 1 or type(args[0]) not in (Box, np.ndarray):
-        return type(*args)
+        return type(*args)  # type: ignore[misc]
     cls = class_of(args[0]) if type(args[0]) is Box else np.ndarray
     return Array if cls is np.ndarray else cls
 

@@ -24,7 +24,7 @@ from tracejit.ops.indexing.index_check import fail_where
 from tracejit.records import record
 from tracejit.tracing import new_array, wrap
 
-_NOTHING = (None, True, False, np._NoValue)  # type: ignore[attr-defined]
+_NOTHING = (None, True, False, np._NoValue)
 
 
 def _refuse(name: str) -> Any:

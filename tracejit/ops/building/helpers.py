@@ -25,8 +25,10 @@ from tracejit.ir.primitive import (
     NO_INPLACE,
     NONLINEAR,
     Op,
+    OpFunction,
     Rule,
     Sentinel,
+    binds,
     with_linear,
     with_series,
 )
@@ -96,7 +98,7 @@ def unbroadcast(ct: Any, aval: Aval) -> Any:
     return ops.reduce.reduce_sum(ct, axes=tuple(range(n))) if n and not aval.ndim else ct
 
 
-def op_function(op: Op, arity: int | None = None) -> Callable[..., Any]:
+def op_function(op: Op, arity: int | None = None) -> OpFunction[...]:
     """The function that binds `op`: operands by position, params by keyword. `.op` is the record."""
 
     def unary(x: Any, **params: Any) -> Any:
@@ -108,8 +110,7 @@ def op_function(op: Op, arity: int | None = None) -> Callable[..., Any]:
     fn = unary if arity == 1 else call
     fn.__name__ = fn.__qualname__ = op.name
     fn.__doc__ = op.doc
-    fn.op = op  # type: ignore[attr-defined]
-    return fn
+    return binds(op)(fn)
 
 
 # ---------------------------------------------------------------- batching
@@ -262,7 +263,7 @@ def pointwise(
     cost: int = 1,
     inplace: bool = False,
     series: Rule | Sentinel = FROM_JVP,
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     """Register an op that maps element by element, and return the function that binds it.
 
     `fn` is NumPy's function, `kernel(k, *xs, **params)` the scalar code (or a

@@ -17,14 +17,7 @@ from tracejit import ops
 from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.kernel import Composite
-from tracejit.ir.primitive import (
-    LINEAR,
-    NONLINEAR,
-    ZERO_TANGENT,
-    Op,
-    Rule,
-    Sentinel,
-)
+from tracejit.ir.primitive import LINEAR, NONLINEAR, ZERO_TANGENT, Op, OpFunction, Rule, Sentinel, binds
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.building.helpers import plain
 from tracejit.ops.building.values import check_kind, dtype_of, shape_of
@@ -169,7 +162,7 @@ def _reduction(
     kinds: str,
     jvp: Rule | Sentinel,
     transpose: Rule | Sentinel = NONLINEAR,
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     """Register the reduction of windows by `ufunc`; `combine` and `reduction` are its ops."""
 
     def type_rule(x: Aval, *, pool: Pool) -> Aval:
@@ -204,8 +197,7 @@ def _reduction(
     )
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = f"{doc}, of the windows that `pool` describes."
-    fn.op = op  # type: ignore[attr-defined]
-    return fn
+    return binds(op)(fn)
 
 
 def _is_half(x: Any) -> bool:

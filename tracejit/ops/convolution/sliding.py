@@ -103,7 +103,7 @@ def strided_windows(x: Any, windows: Windows) -> np.ndarray:
     for axis, _, stride, _ in windows.rows():
         strides[axis] *= stride
     inner = [x.strides[axis] * dilation for axis, _, _, dilation in windows.rows()]
-    return np.lib.stride_tricks.as_strided(x, shape, (*strides, *inner), writeable=False)  # type: ignore[arg-type]
+    return np.lib.stride_tricks.as_strided(x, shape, (*strides, *inner), writeable=False)
 
 
 def _batch(size: int, args: Any, dims: Any, *, windows: Windows) -> tuple[Any, int]:

@@ -14,10 +14,7 @@ import numpy as np
 
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Constant
-from tracejit.ir.primitive import (
-    NONLINEAR,
-    ZERO_TANGENT,
-)
+from tracejit.ir.primitive import NONLINEAR, ZERO_TANGENT, binds
 from tracejit.ops.building.helpers import plain
 from tracejit.tracing import bind
 
@@ -56,9 +53,7 @@ constant_op = plain(
 )
 
 
+@binds(constant_op)
 def constant(array: np.ndarray) -> Any:
     """`array` as a value of the current trace, of any shape and dtype."""
     return bind(constant_op, value=Held(array))
-
-
-constant.op = constant_op  # type: ignore[attr-defined]

@@ -21,6 +21,7 @@ from tracejit.ir.primitive import (
     NONLINEAR,
     ZERO_TANGENT,
     Op,
+    binds,
 )
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.building import identities as ids
@@ -73,6 +74,7 @@ _iota = plain(
 )
 
 
+@binds(_iota)
 def iota(
     *dyn: Any, shape: Sequence[int | None], dtype: Any, dimension: int = 0, bounds: Sequence[int | None] = ()
 ) -> Any:
@@ -86,8 +88,6 @@ def iota(
         bounds=tuple(bounds),
     )
 
-
-iota.op = _iota  # type: ignore[attr-defined]
 
 # ---------------------------------------------------------------- full
 
@@ -127,12 +127,11 @@ _full = Op(
 )
 
 
+@binds(_full)
 def full(fill: Any, *, shape: Sequence[int]) -> Any:
     """An array of static `shape` holding the 0-d value `fill` everywhere."""
     return bind(_full, lift(fill, aval_of(fill)), shape=tuple(shape))
 
-
-full.op = _full  # type: ignore[attr-defined]
 
 # ---------------------------------------------------------------- dtypes
 
@@ -188,14 +187,12 @@ _convert = Op(
 )
 
 
+@binds(_convert)
 def convert_element_type(x: Any, *, dtype: Any) -> Any:
     """`x.astype(dtype)`; `x` itself if it has that dtype."""
     dtype = dtypes.canonical(dtype)
     x = lift(x, aval_of(x))
     return x if dtype_of(x) == dtype else bind(_convert, x, dtype=dtype)
-
-
-convert_element_type.op = _convert  # type: ignore[attr-defined]
 
 
 def _bitcast_type(x: Aval, *, dtype: np.dtype) -> Aval:
@@ -223,12 +220,11 @@ _bitcast = Op(
 )
 
 
+@binds(_bitcast)
 def bitcast(x: Any, *, dtype: Any) -> Any:
     """The bits of `x` as `dtype`, of the same size; derivatives are zero."""
     return bind(_bitcast, x, dtype=dtypes.canonical(dtype))
 
-
-bitcast.op = _bitcast  # type: ignore[attr-defined]
 
 # ---------------------------------------------------------------- identities
 

@@ -14,12 +14,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval
 from tracejit.ir.kernel import Kernel, Pull
-from tracejit.ir.primitive import (
-    NONLINEAR,
-    ZERO_TANGENT,
-    Op,
-    Rule,
-)
+from tracejit.ir.primitive import NONLINEAR, ZERO_TANGENT, Op, Rule, binds
 from tracejit.ops.building.helpers import dtype_of, kind, move_batch_axis, plain, shape_of
 from tracejit.tracing import bind
 
@@ -118,6 +113,7 @@ _join = _record(
 # ---------------------------------------------------------------- any two dtypes
 
 
+@binds(_split)
 def bitcast_convert(x: Any, *, dtype: Any) -> Any:
     """The bits of `x` as `dtype`: the same shape, a new last axis, or the last axis gone.
 
@@ -194,6 +190,3 @@ def _column(x: Any, n: int) -> Any:
     starts, limits = (*[0] * (len(shape) - 1), n), (*shape[:-1], n + 1)
     part = ops.slices.slice(x, start_indices=starts, limit_indices=limits, strides=(1,) * len(shape))
     return ops.shape.squeeze(part, dimensions=(len(shape) - 1,))
-
-
-bitcast_convert.op = _split  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ from tracejit.ir.primitive import (
     NONLINEAR,
     ZERO_TANGENT,
     Op,
+    binds,
     with_series,
 )
 from tracejit.ir.values import Zero, is_linear, is_zero
@@ -188,12 +189,10 @@ _select = Op(
 )
 
 
+@binds(_select)
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """`np.where(pred, on_true, on_false)`; each operand 0-d or full."""
     return bind(_select, lift(pred, dtypes.bool_), *lift_all((on_true, on_false)))
-
-
-select.op = _select  # type: ignore[attr-defined]
 
 
 def _inside(x: Any, lo: Any, hi: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import ArgumentError
-from tracejit.ir.primitive import ZERO_TANGENT
+from tracejit.ir.primitive import ZERO_TANGENT, binds
 from tracejit.ops.building.helpers import linear_in, pointwise
 from tracejit.ops.elementwise.arithmetic import floor_divide, neg, scale
 from tracejit.ops.elementwise.several import several, with_integers
@@ -133,6 +133,7 @@ _reduce_precision = pointwise(
 )
 
 
+@binds(_reduce_precision.op)
 def reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
     """`x` as a float of `1 + exponent_bits + mantissa_bits` bits would hold it, in its own dtype.
 
@@ -146,6 +147,3 @@ def reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
             f"not {exponent_bits} and {mantissa_bits}",
         )
     return _reduce_precision(x, exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits))
-
-
-reduce_precision.op = _reduce_precision.op  # type: ignore[attr-defined]

@@ -10,11 +10,7 @@ import numpy as np
 from tracejit.errors import TypeRuleError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Pointwise
-from tracejit.ir.primitive import (
-    NONLINEAR,
-    ZERO_TANGENT,
-    Op,
-)
+from tracejit.ir.primitive import NONLINEAR, ZERO_TANGENT, Op, OpFunction
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.building.helpers import (
     align_pointwise,
@@ -45,7 +41,7 @@ def several(
     kinds: str,
     results: Callable[[np.dtype], tuple[np.dtype, ...]],
     cost: int = 1,
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     """Register an op that maps element by element to several results, and return the function that binds it.
 
     As `helpers.pointwise`, except that `fn` and `kernel` give tuples, `results(dtype)` their dtypes, and
@@ -106,7 +102,7 @@ def with_integers(
     derivative: Derivative | None,
     transpose: Any = NONLINEAR,
     cost: int = 1,
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     """Register `f(x, n)`, element by element, of floats and signed integers of any width.
 
     `derivative` is `(t, ans, x, n) -> tangent` for the floats, None where the result does not vary.

@@ -19,8 +19,10 @@ from tracejit.ir.primitive import (
     NO_IDENTITIES,
     NONLINEAR,
     Op,
+    OpFunction,
     Rule,
     Sentinel,
+    binds,
 )
 from tracejit.ops.building.helpers import move_batch_axis, to_batch_axis
 from tracejit.ops.indexing import scatter_rules as rules
@@ -187,7 +189,7 @@ _MODES = """
 
 def _scatter(
     name: str, doc: str, ufunc: Any, combine: Any, jvp: Rule | Sentinel, transpose: Rule | Sentinel
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     def type_rule(
         x: Aval, indices: Aval, updates: Aval, *, dimension_numbers: Any, mode: str, unique_indices: bool
     ) -> Aval:
@@ -239,8 +241,7 @@ def _scatter(
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{doc[0].upper()}{doc[1:]}.{_MODES}"
-    call.op = op  # type: ignore[attr-defined]
-    return call
+    return binds(op)(call)
 
 
 def _extremum(of_reals: Callable[..., Any], predicate: str) -> Callable[..., Any]:

@@ -11,12 +11,7 @@ from tracejit import ops
 from tracejit.errors import DynamicExtentError
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.kernel import Cumulative
-from tracejit.ir.primitive import (
-    LINEAR,
-    NONLINEAR,
-    Rule,
-    Sentinel,
-)
+from tracejit.ir.primitive import LINEAR, NONLINEAR, OpFunction, Rule, Sentinel, binds
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.building.helpers import check_axis, check_kind, dtype_of, lift, plain, shape_of, shift_axes
 from tracejit.ops.elementwise.arithmetic import add, maximum, mul, neg, sub
@@ -35,7 +30,7 @@ def _cumulative(
     jvp: Rule | Sentinel,
     transpose: Rule | Sentinel = NONLINEAR,
     kinds: str = "biufc",
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     """Register the running `ufunc`; `start(dtype)` and `step(k, acc, x)` are its kernel."""
 
     def type_rule(x: Aval, *, axis: int, reverse: bool) -> Aval:
@@ -67,8 +62,7 @@ def _cumulative(
         return bind(op, x, axis=axis, reverse=reverse)
 
     cumulate.__name__, cumulate.__doc__ = name, doc
-    cumulate.op = op  # type: ignore[attr-defined]
-    return cumulate
+    return binds(op)(cumulate)
 
 
 # ---------------------------------------------------------------- derivatives by doubling

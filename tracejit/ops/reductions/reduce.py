@@ -21,8 +21,10 @@ from tracejit.ir.primitive import (
     NONLINEAR,
     ZERO_TANGENT,
     Op,
+    OpFunction,
     Rule,
     Sentinel,
+    binds,
 )
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.building import identities as ids
@@ -53,7 +55,7 @@ def _reduction(
     result: np.dtype | None = None,
     identity: bool = True,
     simplify: tuple[Rule, ...] = (),
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     """Register `fn(x, axes)`; `identity`: it has a value for no elements at all."""
 
     def type_rule(x: Aval, *, axes: tuple[int, ...]) -> Aval:
@@ -91,8 +93,7 @@ def _reduction(
         return bind(op, x, axes=tuple(sorted(axes))) if len(axes) or result is not None else x
 
     reduce.__name__, reduce.__doc__ = name, doc
-    reduce.op = op  # type: ignore[attr-defined]
-    return reduce
+    return binds(op)(reduce)
 
 
 def _ufunc(ufunc: np.ufunc) -> Callable[..., Any]:

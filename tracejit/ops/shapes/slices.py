@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,16 @@ from tracejit import ops
 from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim, DimSize, aval_of
 from tracejit.ir.kernel import Segment, Update
-from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, Op
+from tracejit.ir.primitive import (
+    FROM_JVP,
+    LINEAR,
+    NO_BOUNDS,
+    NO_EFFECTS,
+    NO_IDENTITIES,
+    Op,
+    OpFunction,
+    binds,
+)
 from tracejit.ir.values import AddInto, Overwrite, is_linear
 from tracejit.ops.building.dims import dims_of
 from tracejit.ops.building.helpers import batch_is_last, to_batch_axis, view
@@ -193,7 +202,7 @@ slice_update_op = _slice_updater("slice_update", "x with a constant slice replac
 slice_add_op = _slice_updater("slice_add", "x with values added into a constant slice", add=True)
 
 
-def _binder(op: Op) -> Callable[..., Any]:
+def _binder(op: Op) -> OpFunction[...]:
     def call(
         x: Any,
         u: Any,
@@ -206,8 +215,7 @@ def _binder(op: Op) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = f"`{op.doc}` by `u`, which has the slice's shape; bounds as in `slice`."
-    call.op = op  # type: ignore[attr-defined]
-    return call
+    return binds(op)(call)
 
 
 slice_update = _binder(slice_update_op)

@@ -10,6 +10,7 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import NotDifferentiableError
 from tracejit.ir.kernel import Kernel, Opaque
+from tracejit.ir.primitive import OpFunction, binds
 from tracejit.ops._lazy import scipy_special
 from tracejit.ops.building.helpers import Derivative, dtype_of, kind, pointwise
 from tracejit.ops.elementwise.arithmetic import abs, add, div, mul
@@ -78,7 +79,7 @@ def special(
     kernel: Callable[..., Any] | Kernel | None = None,
     cost: int = 60,
     analytic: bool = False,
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     """Register a special function of real operands. `fn`: SciPy's name, or a function of float64 arrays;
     `kernel`: by default the call of SciPy's C function. `analytic`: of complex operands too, by SciPy's function
     and the same derivatives."""
@@ -93,7 +94,7 @@ def special(
 
 def of_complex(
     name: str, doc: str, fn: str | Callable[..., Any], *derivatives: Derivative | None
-) -> Callable[..., Any]:
+) -> OpFunction[...]:
     """Register a special function of complex operands, which SciPy computes in compiled programs too."""
 
     def evaluate(*xs: Any) -> Any:
@@ -109,7 +110,7 @@ def of_complex(
     )
 
 
-def extended(real: Callable[..., Any], analytic: Callable[..., Any]) -> Callable[..., Any]:
+def extended(real: OpFunction[...], analytic: OpFunction[...]) -> OpFunction[...]:
     """The function that is one of real operands and another one of complex operands."""
 
     def function(*xs: Any) -> Any:
@@ -118,8 +119,7 @@ def extended(real: Callable[..., Any], analytic: Callable[..., Any]) -> Callable
 
     function.__name__ = function.__qualname__ = real.__name__
     function.__doc__ = real.__doc__
-    function.op = real.op  # type: ignore[attr-defined]
-    return function
+    return binds(real.op)(function)
 
 
 def series(x: Any, coefficients: tuple[float, ...]) -> Any:

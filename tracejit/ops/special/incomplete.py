@@ -7,6 +7,7 @@ from typing import Any
 
 from tracejit.ir.avals import aval_of
 from tracejit.ir.kernel import Composite
+from tracejit.ir.primitive import binds
 from tracejit.ops.building.helpers import pointwise
 from tracejit.ops.creation.create import convert_element_type
 from tracejit.ops.elementwise.arithmetic import add, mul, neg, reciprocal, sub
@@ -89,12 +90,11 @@ _igamma_grad_a = pointwise(
 )
 
 
+@binds(_igamma_grad_a.op)
 def igamma_grad_a(a: Any, x: Any, *, order: int = 1) -> Any:
     """The derivative of that order of `igamma` by a."""
     return _igamma_grad_a(a, x, order=order)
 
-
-igamma_grad_a.op = _igamma_grad_a.op  # type: ignore[attr-defined]
 
 random_gamma_grad = special(
     "random_gamma_grad",

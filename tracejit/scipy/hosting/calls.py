@@ -223,7 +223,7 @@ def _asked(function: Any, structure: Any, given: _Given, families: int) -> Templ
     for family in range(families + 1):
         if family == families and found:
             break
-        arrays = [sample(a.shape, a.dtype, min(family, FAMILIES), n) for n, a in enumerate(given.types)]  # type: ignore[arg-type]
+        arrays = [sample(a.shape, a.dtype, min(family, FAMILIES), n) for n, a in enumerate(given.types)]
         try:
             with _lock, warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -249,7 +249,7 @@ def _run(function: Any, structure: Any, given: _Given, arrays: list[Any]) -> tup
 def telling() -> Iterator[list[Any]]:
     """Inside, warnings come into a list."""
     with _lock, warnings.catch_warnings(record=True) as told:
-        yield told  # type: ignore[misc]
+        yield told
 
 
 class HostCall:

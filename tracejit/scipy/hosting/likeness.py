@@ -37,7 +37,7 @@ class Like(type):
 
     def made(cls, **fields: Any) -> Any:
         """An object of the class with these attributes."""
-        out: Any = object.__new__(cls)
+        out: Any = object.__new__(cls)  # type: ignore[arg-type]
         out.__dict__.update(fields)
         return out
 
@@ -51,7 +51,7 @@ def maker(fn: Callable[..., Any]) -> Any:
             return fn(cls, *args, **kwargs)
         return getattr(cls.theirs, fn.__name__)(*args, **kwargs)
 
-    return classmethod(call)  # type: ignore[arg-type]
+    return classmethod(call)
 
 
 def refuse(function: str, problem: str, remedy: str = "leave it away") -> None:

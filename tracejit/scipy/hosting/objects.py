@@ -97,7 +97,8 @@ def _limits(value: Any) -> Adopted | None:
 
 
 def _interpolator(name: str, value: Any) -> Adopted | None:
-    if type(value) is not getattr(scipy_module("interpolate"), name, None):
+    cls = getattr(scipy_module("interpolate"), name, None)
+    if cls is None or type(value) is not cls:
         return None
     ours = getattr(interpolate, name)
     if name == "interp1d":

@@ -54,6 +54,7 @@ def _min_or_max_filter(
 ) -> Any:  # fmt: skip
     """The least (largest) of the elements of each window; of those of a structure, less (plus) its values."""
     name = "grey_erosion" if minimum else "grey_dilation"
+    chosen: Any = None
     if structure is not None:
         heights = _known(name, structure).astype(float)
         footprint = np.ones(heights.shape, bool) if footprint is None else footprint

@@ -34,7 +34,7 @@ def _shown(function: Any, args: list[Any], data: int, into: int | None) -> tuple
 
     Raises UnfollowedError where it adds elements up."""
     size = int(np.prod(args[data].shape))
-    results = []
+    results, written = [], []
     for power in (1, 2):
         given = list(args)
         given[data] = np.reshape(np.arange(1.0, size + 1) ** power, args[data].shape)

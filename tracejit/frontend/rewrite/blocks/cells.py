@@ -54,4 +54,4 @@ def put(cell: Cell, value: Any) -> None:
     if value is not UNBOUND:
         cell.cell_contents = value
     elif get(cell) is not UNBOUND:
-        del cell.cell_contents  # type: ignore[attr-defined]  (a place is never empty)
+        del cell.cell_contents  # a place is never empty

@@ -200,7 +200,7 @@ class Stager:
                 return None
             if frame.late or found is None or not complete or not self._ranges_hold(found, ranges):
                 return None
-            return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)
+            return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)  # type: ignore[possibly-undefined]
 
     def _range(self, key: Key, e: Entry, steps: int | None) -> tuple[int, int] | None:
         """What is assumed of a number of the carry, if that is an integer of Python's."""

@@ -145,7 +145,7 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     items = iter(iterable)
     count = steps.count
     lists = None if s.stops else Lists(s, cells_of(body), session.growing)
-    numbers = False
+    reason, numbers = "", False
     for peeled in range(MAX_PEELED):
         try:
             with attempt(Exception), taken(iterable):
@@ -337,7 +337,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
     s = Spec(*spec)
     session: Any = capturing()
     tries = MAX_PEELED if session is not None else 0
-    done = 0
+    reason, done = "", 0
     while True:
         stopped = _stopped(body, s)
         known = truth(stopped)

@@ -10,7 +10,6 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.control.regions.staging import convert
-from tracejit.errors import NotAnArrayError
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import aval_of
@@ -87,7 +86,7 @@ def need_select(xs: Sequence[Any]) -> bool:
         return False
     try:
         dtype = result_type(*xs)
-    except (TypeError, NotAnArrayError):
+    except TypeError:
         return False
     if all(map(is_python, xs)):
         return len({dtype_of(x) for x in xs}) == 1

@@ -36,7 +36,7 @@ _NEVER = (
     *(ast.Delete, ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Await, ast.Yield),
     *(ast.YieldFrom, ast.Return, ast.Lambda),
 )
-_WORDS = {
+_WORDS: dict[type, str] = {
     **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef), "def"),
     ast.ClassDef: "class",
     ast.ImportFrom: "import",

@@ -83,7 +83,7 @@ class Plan:
             fixed = _fixed(path) or any(self._stays(s) for s in path)
             if fixed or (bad and isinstance(e, ast.Return)):
                 for s in path:
-                    if isinstance(s, (*Loop.__args__, ast.If)):
+                    if isinstance(s, (Loop, ast.If)):
                         self.plain.setdefault(
                             id(s), "a jump leaves a statement in it that cannot be rewritten"
                         )

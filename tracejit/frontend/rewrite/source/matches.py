@@ -254,7 +254,7 @@ class Matches(ast.NodeTransformer):
 
     def _either(self, p: ast.MatchOr, x: ast.expr) -> ast.expr:
         """`a | b`; alternatives that bind names stay Python's."""
-        found = []
+        found: list[ast.expr] = []
         for option in p.patterns:
             tests: list[ast.expr] = []
             names: dict[str, ast.expr] = {}

@@ -122,7 +122,7 @@ def rebound(body: list[Any]) -> set[str]:
 
 def declared(nodes: Iterable[ast.AST], kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
     """The names of `global` or `nonlocal` statements."""
-    return {name for node in walk(nodes) if isinstance(node, kind) for name in node.names}  # type: ignore[attr-defined]
+    return {name for node in walk(nodes) if isinstance(node, kind) for name in node.names}
 
 
 def read(nodes: Iterable[ast.AST]) -> set[str]:
@@ -196,7 +196,7 @@ class Liveness:
             return self._loop(s, out)
         if isinstance(s, (ast.Try, *_TRY_STAR)):
             everything = out | read([s])
-            for part in (s.body, s.orelse, s.finalbody, *(h.body for h in s.handlers)):  # type: ignore[attr-defined]
+            for part in (s.body, s.orelse, s.finalbody, *(h.body for h in s.handlers)):
                 self.block(part, everything)
             return frozenset(everything)
         if isinstance(s, (ast.With, ast.AsyncWith)):

@@ -8,7 +8,13 @@ from typing import Any
 from tracejit.frontend.rewrite.source.escapes import at
 from tracejit.frontend.rewrite.source.texts import hook
 
-_OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Pow: "pow", ast.LShift: "lshift"}
+_OPERATORS: dict[type, str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+}
 
 
 class Sized(ast.NodeTransformer):

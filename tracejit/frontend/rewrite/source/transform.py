@@ -37,8 +37,8 @@ from tracejit.frontend.rewrite.source.texts import hook
 
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _INLINE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
-_ORDER = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
-_ORDER |= {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
+_ORDER: dict[type, str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq"}
+_ORDER |= {ast.NotEq: "ne", ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
 
 
 class Unchanged(Exception):
@@ -67,7 +67,8 @@ def _body(node: Function) -> list[Any]:
 
 def undecorated(node: Function) -> Function:
     """Leave out decorators, defaults and annotations, which are evaluated where a function is defined."""
-    node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
+    required: list[ast.expr | None] = [None] * len(node.args.kwonlyargs)
+    node.args.defaults, node.args.kw_defaults = [], required
     for a in ast.walk(node.args):
         if isinstance(a, ast.arg):
             a.annotation = None

@@ -257,6 +257,9 @@ class Pointer:
     """What stands for a function of ctypes. Its types, by which it was compiled, can't be set while tracing."""
 
     __slots__ = ("__name__", "called", "function", "kinds")
+    called: Called
+    function: Any
+    kinds: tuple[Any, ...]
 
     def __init__(self, function: Any, called: Called, kinds: tuple[Any, ...]) -> None:
         for name, x in (("function", function), ("called", called), ("kinds", kinds)):

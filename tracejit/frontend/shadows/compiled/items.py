@@ -23,7 +23,7 @@ NUMBERS = (bool, int, float, complex)
 def sealed(cls: type, abstract: Any) -> None:
     """Let a class of ours count as one of `MODULE`, whose objects stay in traced code and are `abstract`."""
     cls.__module__ = MODULE
-    cls._tj_stays = True  # type: ignore[attr-defined]
+    cls._tj_stays = True
     abstract.register(cls)
     for f in vars(cls).values():
         f = getattr(f, "__func__", f)

@@ -50,15 +50,15 @@ def scattered(
     loop: Any, facts: Facts, memory: Memory, maker: Maker, segments: Segments, outermost: bool
 ) -> list[Any] | None:
     """What a loop becomes, None if it is no such loop. `outermost`: no loop is around it."""
-    place = None
-    while isinstance(loop, For) and place is None:
+    while isinstance(loop, For):
         if not _follows(loop) or facts.span(loop) is None:
             return None
-        if facts.trips(loop) >= LEAST and _is_plain(loop, facts):
-            place = place_of(loop, facts, memory, maker)
-        if place is None:
-            loop = _as_one(loop, facts, maker)
-    if place is None:
+        fits = facts.trips(loop) >= LEAST and _is_plain(loop, facts)
+        place = place_of(loop, facts, memory, maker) if fits else None
+        if place is not None:
+            break
+        loop = _as_one(loop, facts, maker)
+    else:
         return None
     finding, rest = split(loop, place.key)
     if any(

@@ -120,7 +120,8 @@ def seen(v: Any, address: int) -> np.ndarray:
     """A view of memory of the host."""
     size = v.dtype.itemsize
     raw = (ctypes.c_char * max(v.offset * size + spanned(v), 1)).from_address(address)
-    return np.ndarray(v.shape, v.dtype, raw, v.offset * size, tuple(s * size for s in v.strides))
+    strides = tuple(s * size for s in v.strides)
+    return np.ndarray(v.shape, v.dtype, raw, v.offset * size, strides)  # type: ignore[arg-type]
 
 
 def describe(library: Any) -> str:

@@ -6,7 +6,7 @@ that anyone waits: it stays in -2**62 … 2**62.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ def _of_while(params: dict[str, Any], args: list[Span]) -> list[Span]:
     return of_carries(body, args[first:at], args[at:]) + [None] * (len(body.outs) - len(args[at:]))
 
 
-_REGIONS = {
+_REGIONS: dict[type, Callable[..., list[Span]]] = {
     CondRegion: _of_cond,
     ScanRegion: _of_scan,
     WhileRegion: _of_while,

@@ -77,7 +77,7 @@ def _reduction(prepare: Callable[[Selected, str | None], dict[str, Any]]) -> Cal
             return boxed(out, first, s.mask)
         if options.get("keepdims") and len(s.axes) > 1:
             return None
-        if "initial" in options and options["initial"] is np._NoValue:  # type: ignore[attr-defined]
+        if "initial" in options and options["initial"] is np._NoValue:
             del options["initial"]
         prepared = prepare(s, None if "initial" in options else fn.__name__)
         return fn(wrap(prepared.pop("a")), axes, *rest, **prepared, **options)

@@ -151,11 +151,11 @@ class _Forward:
         return arena.rows.storage.read(joined(first, chain))
 
 
-class _Moved(_Forward, Storage):  # type: ignore[misc]
+class _Moved(_Forward, Storage):
     __slots__ = ()
 
 
-class _MovedEither(_Forward, Either):  # type: ignore[misc]
+class _MovedEither(_Forward, Either):
     __slots__ = ()
 
 

@@ -84,11 +84,11 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     """Pseudo-inverses; singular values up to `rcond` times the largest count as 0."""
     x = matrix("pinv", a)
     if rcond is None:
-        if rtol is np._NoValue:  # type: ignore[attr-defined]
+        if rtol is np._NoValue:
             rcond = 1e-15
         else:
             rcond = max(shape_of(x)[-2:]) * small(dtype_of(x)) if rtol is None else rtol
-    elif rtol is not np._NoValue:  # type: ignore[attr-defined]
+    elif rtol is not np._NoValue:
         raise ArgumentError(name="pinv", problem="`rtol` and `rcond` can't be both set.")
     return wrap(_d.pinv.pinv(x, _limits(rcond, x), hermitian=hermitian))
 

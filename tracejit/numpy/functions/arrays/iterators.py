@@ -148,7 +148,7 @@ class nditer:
             return 0
         return int(
             np.ravel_multi_index(self._place, self.shape, order="C" if "c_index" in self._flags else "F")
-        )  # type: ignore[call-overload]
+        )
 
     def __len__(self) -> int:
         return self.itersize

@@ -45,7 +45,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _end(value: Any, x: Any, k: int) -> Any:
-    if value is None or value is np._NoValue:  # type: ignore[attr-defined]
+    if value is None or value is np._NoValue:
         return None
     e = box_of(value)
     return e if e.ndim else NP[np.broadcast_to](e, tuple(1 if j == k else d for j, d in enumerate(x.shape)))

@@ -125,7 +125,7 @@ class Poly1d(np.poly1d, metaclass=_Like):
             return same if same is NotImplemented else not same
         return box(raw(NP[np.logical_not](same)), True)  # Python's `not`
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __getitem__(self, val: Any) -> Any:
         c = self.coeffs

@@ -144,7 +144,7 @@ def round_(a: Any, decimals: Any = 0) -> Any:
     return TABLE["rint"](x * 10.0**n) / 10.0**n if n > 0 else TABLE["rint"](x / 10.0**-n) * 10.0**-n
 
 
-implements(np.around, "around", arrays=False)(round_.__wrapped__)
+implements(np.around, "around", arrays=False)(round_.__wrapped__)  # type: ignore[attr-defined]
 
 
 @implements(np.fix, "fix")

@@ -105,9 +105,9 @@ def _starts(s: Any, equal_nan: bool) -> Any:
     return ops.concat.concatenate(np.ones(1, bool), new, dimension=0)
 
 
-_All = collections.namedtuple("UniqueAllResult", "values indices inverse_indices counts")
-_Counts = collections.namedtuple("UniqueCountsResult", "values counts")
-_Inverse = collections.namedtuple("UniqueInverseResult", "values inverse_indices")
+_All = collections.namedtuple("UniqueAllResult", "values indices inverse_indices counts")  # type: ignore[misc]
+_Counts = collections.namedtuple("UniqueCountsResult", "values counts")  # type: ignore[misc]
+_Inverse = collections.namedtuple("UniqueInverseResult", "values inverse_indices")  # type: ignore[misc]
 
 
 @implements(np.unique_all, "unique_all")

@@ -178,7 +178,7 @@ def _outer_edges(x: Any, span: Any) -> tuple[Any, Any]:
     lo, hi = box(raw(first)), box(raw(last))
     lo, hi = (e if dtypes.is_inexact(e.dtype) else e.astype(float) for e in (lo, hi))
     same = lo == hi
-    return where(same, lo - 0.5, lo), where(same, hi + 0.5, hi)
+    return where(same, lo - 0.5, lo), where(same, hi + 0.5, hi)  # type: ignore[operator]
 
 
 _ENDS = (np.nan, np.inf, -np.inf)

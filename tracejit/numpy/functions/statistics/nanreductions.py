@@ -41,7 +41,7 @@ def without_nan(a: Any, value: Any) -> tuple[Any, Any]:
 
 def _both(ok: Any, where: Any) -> Any:
     """The mask of elements that count: not NaN, and chosen by `where=`."""
-    if where is True or where is np._NoValue:  # type: ignore[attr-defined]
+    if where is True or where is np._NoValue:
         return ok
     if ok is True:
         return where

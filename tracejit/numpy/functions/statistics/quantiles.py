@@ -185,7 +185,7 @@ def _quantile(s: Any, n: Any, q: Any, method: str, weak: bool) -> Any:
     t: Any = weight if each or not rows else weight[(..., *(None,) * rows)]
     t = box(raw(t), weak=True) if weak else t
     d = second - first
-    return where(t >= 0.5, second - d * (1 - t), first + d * t)
+    return where(t >= 0.5, second - d * (1 - t), first + d * t)  # type: ignore[operator]
 
 
 def _picked(s: Any, index: Any, ndim: int, each: bool) -> Any:
@@ -212,7 +212,7 @@ def _prepare(name: str, a: Any, q: Any, axis: Any, method: str, scale: float) ->
         raise ArgumentError(name=name, problem=f"{method!r} is not a valid method; use one of {METHODS}")
     weak = type(q) in (int, float) or (type(q) is Box and q.weak)
     q = box(raw(q))
-    q = q if scale == 1 else q / scale
+    q: Any = q if scale == 1 else q / scale  # type: ignore[operator]
     q = q.astype(float) if q.dtype.kind == "b" else q
     c = ops.compare
     inside = c.and_(c.ge(raw(q), 0), c.le(raw(q), 1))

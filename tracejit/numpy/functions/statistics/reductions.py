@@ -66,7 +66,7 @@ def keep(result: Any, axes: Axes, keepdims: Any, strict: bool = True) -> Any:
 
 def mask_with(x: Any, where: Any, value: Any) -> Any:
     """`x` with `value` where the mask does not hold."""
-    if where is True or where is np._NoValue:  # type: ignore[attr-defined]
+    if where is True or where is np._NoValue:
         return x
     mask = raw(where)
     mask = ops.shape.broadcast_to(cast(mask, dtypes.bool_), shape_of(x))
@@ -112,7 +112,7 @@ def _total(name: str, op: Callable[..., Any], neutral: int, merge: str) -> Calla
         axes = reduced_axes(name, axis, len(shape_of(x)))
         x = mask_with(x, where, neutral)
         out = keep(op(x, axes=axes) if axes else x, axes, keepdims)
-        if initial is not None and initial is not np._NoValue:  # type: ignore[attr-defined]
+        if initial is not None and initial is not np._NoValue:
             out = TABLE[merge](out, initial_of(initial, dtype_of(out)))
         return wrap(out)
 
@@ -130,7 +130,7 @@ def _extremum(name: str, op: Callable[..., Any], least: bool, merge: str) -> Cal
     ) -> Any:
         x = raw(a)
         shape, axes = shape_of(x), reduced_axes(name, axis, len(shape_of(x)))
-        has_initial = initial is not None and initial is not np._NoValue  # type: ignore[attr-defined]
+        has_initial = initial is not None and initial is not np._NoValue
         if where is not True and not has_initial:
             problem = (
                 f"reduction operation '{name}imum' does not have an identity, so `where=` needs `initial=`"
@@ -173,8 +173,8 @@ def _empty_extremum(x: Any, axes: Axes, greatest: bool) -> Any:
 
 max_ = implements(np.max, "max")(_extremum("max", ops.reduce.reduce_max, False, "maximum"))
 min_ = implements(np.min, "min")(_extremum("min", ops.reduce.reduce_min, True, "minimum"))
-implements(np.amax, "amax")(max_.__wrapped__)
-implements(np.amin, "amin")(min_.__wrapped__)
+implements(np.amax, "amax")(max_.__wrapped__)  # type: ignore[attr-defined]
+implements(np.amin, "amin")(min_.__wrapped__)  # type: ignore[attr-defined]
 
 
 def _logical(name: str, op: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
@@ -251,7 +251,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, 
 
 def _variance(fn: Any, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any) -> Any:
     x = raw(a)
-    known, d = mean is not None and mean is not np._NoValue, dtypes.canonical(dtype or float)  # type: ignore[attr-defined]
+    known, d = mean is not None and mean is not np._NoValue, dtypes.canonical(dtype or float)
     of_real_parts = dtype is not None and dtype_of(x).kind == "c" != d.kind  # their mean is the center
     if of_real_parts and (known or d.kind != "f" or d.itemsize * 2 != dtype_of(x).itemsize):
         raise UnsupportedFunctionError(name="numpy.var of complex numbers in such a dtype")

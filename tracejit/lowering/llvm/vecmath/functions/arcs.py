@@ -84,8 +84,9 @@ def _atan_ratio(k: Any, y: Any, x: Any, exact: bool = False) -> tuple[Any, Any]:
     zero = k.const(0.0, x.dtype)
     less, more = y - x, y + x
     if exact:  # y - x is exact where it counts
-        error = y - (more - x)
-    less_err, more_err = (None, error) if exact else (two_sum(k, y, k.neg(x))[1], two_sum(k, y, x)[1])
+        less_err, more_err = None, y - (more - x)
+    else:
+        less_err, more_err = two_sum(k, y, k.neg(x))[1], two_sum(k, y, x)[1]
     middle = k.not_(k.or_(low, high))
     num = k.select(low, y, k.select(high, k.neg(x), less))
     den = k.select(low, x, k.select(high, y, more))

@@ -75,13 +75,14 @@ def exp_parts(
     top = 1 + r is about 0.7 to 1.35; what it loses is added with the tail.
     """
     n, i, r, exact = _reduce(k, x)
+    small = None
     if low is not None:
         small = fma(k, n, -split("LN2", x.dtype.itemsize, 2)[1], low)
         small = fma(k, *product, small) if product else small
         r = exact + small
     top = r + 1.0
     rest = r - (top - 1.0)
-    if low is not None:
+    if small is not None:
         rest = rest + ((exact - r) + small)
     return top, fma(k, r * r, by_pairs(k, r, POLYNOMIALS["EXP"][x.dtype.itemsize]), rest), i
 
