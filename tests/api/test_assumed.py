@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import tracejit as tj
 from tracejit.api import assumed
 from tracejit.errors import FallbackWarning, VariableTypeError
+from tracejit.interpreters import budget
 
 X = np.array([1.0, -2.0, 3.0])
 
@@ -29,6 +31,27 @@ def test_there_is_a_program_for_each_outcome():
         assert np.array_equal(f(X)[0], X) and f(-X) is None
     assert f.trace_count == 2
     assert list(f.retraces) == ["a condition or an integer that it depends on was False"]
+
+
+def test_work_is_counted_not_timed(monkeypatch):
+    """Whether a program took a value for known depended on how busy the machine was, and on what was imported first."""
+    seconds = itertools.count(0.0, 0.6)
+    monkeypatch.setattr(budget.time, "thread_time", lambda: next(seconds))
+    f = tj.jit(lambda x: [x] if x.sum() > 1 else None)
+    assert np.array_equal(f(X)[0], X) and f(-X) is None
+    assert f.trace_count == 2
+
+
+def test_functions_of_many_operations_are_pythons(monkeypatch):
+    monkeypatch.setattr(assumed, "TRACING", 0.1)
+
+    def f(x):
+        for _ in range(120):
+            x = np.sin(x)
+        return [x] if x.sum() > 1 else None
+
+    with pytest.warns(FallbackWarning):
+        assert tj.jit(f)(X) is None
 
 
 def test_programs_form_a_tree():

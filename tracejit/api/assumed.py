@@ -14,7 +14,6 @@ runs the function.
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -26,9 +25,9 @@ from tracejit.api.fallback import failed_check
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.sizes import LOOPS, sizes_needed
-from tracejit.config import config
 from tracejit.errors import refusals, user_location
 from tracejit.interpreters import generators
+from tracejit.interpreters.budget import Work
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jit import MISS, Compiled, element_strides, operand
@@ -45,9 +44,12 @@ MOST_VALUES, MOST_PROGRAMS = 16, 12
 MOST_AT_ONE = 8
 #: Operations between known values and one that follows from them, and values of a program that are known.
 MOST_IMPLIED, MOST_KNOWN = 32, 256
-#: Of the compile budget, what tracing may have taken when a value is taken for known, and what all such programs of
-#: a signature may take: where Python runs the function in the end, that time is lost.
-TRACING, ALL = 0.05, 0.2
+#: Operations for each second of the compile budget: that tracing may have recorded when a value is taken for known,
+#: and that all such programs of a signature may have taken. Where Python runs the function in the end, that work is
+#: lost. It is counted, so that the same programs are native on every machine.
+TRACING, ALL = 500, 1000
+#: Of the compile budget, what they may take at most, however few operations are recorded.
+LONGEST, ALL_LONGEST = 0.5, 1.0
 _BOOL, _I64 = np.dtype(bool), np.dtype(np.int64)
 
 
@@ -83,7 +85,7 @@ class Assumptions:
         self._values: dict[int, Any] = {}  # of variables, by id
         self._known: dict[int, Any] = {}  # of these, what was taken for known
         self._held: list[Var] = []  # so that ids stay taken
-        self._start = clock()
+        self._start = Work.now()
         trace.now = self._known_now
         if call.over:
             trace.assume = self._take
@@ -92,7 +94,7 @@ class Assumptions:
         aval = var.aval
         if not aval.is_static or aval.size != 1 or aval.dtype.kind not in "biu" or aval.dtype == np.uint64:
             return None
-        if config.compile_budget and clock() - self._start > TRACING * config.compile_budget:
+        if (Work.now() - self._start).exceeds(TRACING, LONGEST):
             return None
         if (implied := self._implied(var)) is not None:
             return self._keep(var, implied)
@@ -274,13 +276,9 @@ def too_many(programs: Sequence[Program], call: Call) -> Exception | None:
     known = [p for p in programs if p.path]
     if not call.path or not known:
         return None
-    spent = sum(p.spent + sum(c.compile_seconds for c in p.machine_code.values()) for p in known)
-    if len(known) < MOST_PROGRAMS and (not config.compile_budget or spent < ALL * config.compile_budget):
+    compiled = sum(c.compile_seconds for p in known for c in p.machine_code.values())
+    spent = sum((p.spent for p in known), Work(0, compiled))
+    if len(known) < MOST_PROGRAMS and not spent.exceeds(ALL, ALL_LONGEST):
         return None
     number = min(len(call.path) - 1, len(known[0].reasons) - 1)
     return known[0].reasons[number]
-
-
-def clock() -> float:
-    """Seconds of this thread's processor time, for what making a program has taken."""
-    return time.thread_time()

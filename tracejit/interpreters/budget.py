@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from tracejit.config import config
 from tracejit.errors import CompileBudgetError
 
 #: Seconds after which it is told that tracing goes on.
@@ -25,10 +26,40 @@ class _Thread(threading.local):
     started: float | None = None  # of what has not been told about yet
     deadline: float | None = None
     steps = 0
+    operations = 0  # that were recorded
     looked = 0.0  # when `step` did last
 
 
 _thread = _Thread()
+
+
+class Work(NamedTuple):
+    """What tracing has taken in this thread: operations that were recorded, in blocks that are staged again as well,
+    and seconds of the processor."""
+
+    operations: int
+    seconds: float
+
+    @classmethod
+    def now(cls) -> Work:
+        """All of it until now."""
+        return cls(_thread.operations, time.thread_time())
+
+    def __sub__(self, other: Work) -> Work:
+        return Work(self.operations - other.operations, self.seconds - other.seconds)
+
+    def __add__(self, other: Work) -> Work:  # type: ignore[override]
+        return Work(self.operations + other.operations, self.seconds + other.seconds)
+
+    def exceeds(self, operations: float, seconds: float) -> bool:
+        """Whether it is more than so many operations, or seconds, for each second of the compile budget."""
+        budget = config.compile_budget
+        return bool(budget) and (self.operations > operations * budget or self.seconds > seconds * budget)
+
+
+def record() -> None:
+    """Count an operation that is recorded."""
+    _thread.operations += 1
 
 
 class within:

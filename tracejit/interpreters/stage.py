@@ -48,8 +48,7 @@ class StageTrace(Trace):
         self.consts: list[Any] = []
         #: Whether whatever is computed of known integers is known, however large: where elements of sparse arrays are.
         self.structures = isinstance(parent, StageTrace) and parent.structures
-        #: Numbers are arrays to the user's code, as in JAX: in the functions given to `lax`.
-        self.arrays = False
+        self.arrays = False  # numbers are arrays to the user's code, as in JAX: in functions given to `lax`
         #: A number that may be Python's was taken for NumPy's, which raises other exceptions.
         self.settled = False
         self.lent: Lent = parent.lent if isinstance(parent, StageTrace) else Lent()
@@ -116,6 +115,7 @@ class StageTrace(Trace):
         eqn = Eqn(op, atoms, tuple(outs), params, user_source(), effects_of(op, params))
         eqn.checked = op.effects is NO_EFFECTS  # has no bodies, and its types are those of the rule
         self.eqns.append(eqn)
+        budget.record()
         if not len(self.eqns) % 256:
             self._look_at_time()
         return outs if op.multi else outs[0]

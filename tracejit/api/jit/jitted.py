@@ -284,11 +284,11 @@ class Jitted(Attributed):
             self.forget(key)
             raise refusal
         self.python.admit(call.dynamic, call.kwargs)
-        start = assumed.clock()
+        start = budget.Work.now()
         program, consts = timed.trace(call, self._varying)
         self.python.accept(program)
         self.trace_count += 1
-        program.spent = assumed.clock() - start
+        program.spent = budget.Work.now() - start
         messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
         if program.kept and not any(isinstance(c, Value) for c in map(raw_const, consts)):
             self._programs[key] = [program, *variants][
