@@ -55,6 +55,18 @@ def is_time(d: np.dtype) -> bool:
     return d.kind in "mM"
 
 
+def structure_of(x: Any) -> np.dtype | None:
+    """The dtype of a structure that `x` names, as a list of fields does; None if it names none."""
+    if isinstance(x, np.dtype):
+        return x if x.names is not None and x != float0 else None
+    if type(x) not in (list, dict) or not x:
+        return None
+    try:
+        return np.dtype(x)
+    except (TypeError, ValueError):
+        return None
+
+
 def unit_of(d: Any) -> tuple[str, int]:
     """The unit of a dtype of times, and of how many of them its elements are multiples: "generic" of one without."""
     return np.datetime_data(d)

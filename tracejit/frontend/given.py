@@ -8,6 +8,8 @@ import functools
 import types
 from typing import Any
 
+import numpy as np
+
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_class, is_library_function, is_quiet, why_not
@@ -46,6 +48,8 @@ def kind_of(x: Any) -> Any:
     """What of an argument that is no array belongs into the signature, if paths are followed from it on; None if
     it has to be the same object."""
     cls = type(x)
+    if isinstance(x, np.ndarray):  # a structured one
+        return (cls, x.dtype, x.shape) if counterpart(x) is not None else None
     if cls is types.FunctionType:
         return None if isinstance(x.__globals__, GuardedGlobals) or is_library_function(x) else x.__code__
     if cls is types.MethodType:

@@ -158,7 +158,8 @@ class Session(Run):
         value = self._originals.get(id(stand_in), stand_in)
         if value is stand_in or id(value) not in self._seen:
             return None
-        followed = containers.is_container(value) or behind.is_shadow(stand_in)
+        structured = objects.is_structured(value) and type(stand_in) is not Box
+        followed = containers.is_container(value) or behind.is_shadow(stand_in) or structured
         return self._seen[id(value)][2] if followed else None
 
     def guards(self) -> GuardSet:
@@ -193,13 +194,15 @@ class Session(Run):
 
     def _wrapped(self, node: Node, value: Any) -> Any:
         cls = type(value)
-        if type(cls.__getattribute__) is types.FunctionType and not behind.is_shadow(value):
+        structured = objects.is_structured(value)
+        own = type(cls.__getattribute__) is types.FunctionType and not structured
+        if own and not behind.is_shadow(value):
             self.note(str(node), value, "its class defines __getattribute__")
         if type(cls).__hash__ is None:  # a metaclass whose classes can't be looked up
             return objects.wrap_object(self, node, value)
         if cls in containers.SCALARS or isinstance(value, np.generic):
             return self._scalar(node, value)
-        if cls in modules.ARRAYS:
+        if cls in modules.ARRAYS or structured:
             return self._array(node, value)
         ours = modules.stand_in_for(value)
         if ours is not None:
@@ -261,6 +264,8 @@ class Session(Run):
         if known is not None:
             self.alias(node, value)
             return known
+        if type(value) is not Box and (ours := objects.wrap_structured(self, node, value)) is not None:
+            return ours
         if type(value) is not Box and not dtypes.holds_numbers(value.dtype):
             self.same(node, value)
             self.note(str(node), value, "an array that does not hold numbers")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
+from tracejit import dtypes as _dtypes
 from tracejit import ops as _ops
 from tracejit import tree as _tree
 from tracejit.docstrings import complete as _complete
@@ -61,7 +62,7 @@ from tracejit.numpy.times import calls as _times
 if TYPE_CHECKING:
     from tracejit.numpy import fft, linalg
 
-_part, _ = _parts(__name__, ["fft", "linalg", "ma"])
+_part, _ = _parts(__name__, ["fft", "linalg", "ma", "structured"])
 
 __all__ = ["NUMPY_TO_TRACEJIT", "fft", "linalg"]
 __all__ += list(_NAMES)
@@ -73,10 +74,17 @@ def _filled(part: str) -> dict[Any, Any]:
     return {}
 
 
+def _adopted(value: Any) -> Any:
+    """What stands for a masked array, a structured array or a polynomial."""
+    if type(value).__module__ == "numpy.ma":
+        return _part("ma").adopted(value)
+    if isinstance(value, _np.ndarray):
+        return _part("structured").adopted(value) if _dtypes.structure_of(value.dtype) else None
+    return _of_one_variable.adopted(value)
+
+
 dispatch.LIBRARIES["numpy.fft"] = lambda module: _filled("fft")
-dispatch.OBJECTS["numpy"] = lambda value: (
-    _part("ma").adopted(value) if type(value).__module__ == "numpy.ma" else _of_one_variable.adopted(value)
-)
+dispatch.OBJECTS["numpy"] = _adopted
 _tree.LATER["numpy.ma"] = lambda: _part("ma")
 dispatch.LIBRARIES["numpy.ma"] = lambda module: _part("ma").entries(module)
 dispatch.LIBRARIES["numpy.linalg"] = lambda module: _filled("linalg")

@@ -34,6 +34,7 @@ from tracejit.numpy.operands import (
 from tracejit.tracing import STATE, Box, is_tracing, new_array, shown, unbox
 
 _eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
+_structured: Any = LazyModule("tracejit.numpy.structured")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -222,6 +223,8 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
     """Like `implements`, for functions whose results are boxes whenever something is traced."""
 
     def register(fn: F) -> F:
+        place = 2 if np_function is np.full else 1  # of the dtype
+
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
             # Rules of custom functions may run on boxes where nothing is traced any more.
@@ -233,6 +236,9 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
             if SUBCLASSES and (caller := caller_of((*args, *kwargs.values()))) is not None:
                 return caller(np_function, fn, args, kwargs)
             kwargs.pop("like", None)
+            given = kwargs["dtype"] if "dtype" in kwargs else args[place] if len(args) > place else None
+            if given is not None and (structure := dtypes.structure_of(given)) is not None:
+                return _structured.made(np_function, structure, args, kwargs)
             ours = _of_times(np_function, fn, args, kwargs) if dtypes.TIMES else fn
             judge_device(kwargs.pop("device", None))
             ordered = np_function is np.asfortranarray or _asks_order(args, kwargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import math
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,7 +27,7 @@ from tracejit.numpy import fitting, lengths
 from tracejit.numpy.boxes import rows
 from tracejit.numpy.boxes.extents import here, shape_here
 from tracejit.numpy.times import units
-from tracejit.tracing import Box, box, to_raw, wrap
+from tracejit.tracing import Box, Storage, box, to_raw, wrap
 
 #: Python's sequences that NumPy takes for arrays.
 LISTS = (list, tuple, range, collections.deque)
@@ -36,6 +37,9 @@ SEQUENCES: dict[type, Callable[[Any], Box]] = {}
 #: Classes that stand for a subclass of NumPy's arrays -> what calls a function of NumPy's for objects of it:
 #: `call(function, ours, args, kwargs)`.
 SUBCLASSES: dict[type, Callable[..., Any]] = {}
+#: The storages of columns of structured arrays that traced code has made -> the array, weakly, the name of the field,
+#: and the array's dtype.
+FIELDS: weakref.WeakKeyDictionary[Storage, tuple[Any, str, np.dtype]] = weakref.WeakKeyDictionary()
 #: Arrays of which there is one only, such as `np.ma.masked`: as results they are themselves.
 SINGLETONS: list[Any] = []
 
@@ -43,6 +47,11 @@ SINGLETONS: list[Any] = []
 def is_subclassed(x: Any) -> bool:
     """Whether `x` stands for an array of a subclass. Of what users make the class may have no hash."""
     return any(type(x) is cls for cls in SUBCLASSES)
+
+
+def rows_of(x: Any) -> Box | None:
+    """An array of as many rows as an array of a subclass has, whose rows loops may run over; None if they may not."""
+    return x.tj_rows()
 
 
 def has_times(xs: Iterable[Any]) -> bool:

@@ -51,6 +51,7 @@ from tracejit.api.jit.programs import Program, as_array
 from tracejit.api.jit.signature import BY_VALUE, SCALARS, Call, is_array_like, reference
 from tracejit.config import config
 from tracejit.interpreters.jit import MISS
+from tracejit.numpy.boxes.memory import overlap
 from tracejit.timeline import SWITCH
 from tracejit.tracing import ROOTS, STATE, TRACING
 
@@ -104,7 +105,7 @@ class _Writer:
         self.program = program
         self.lines: list[str] = []
         self.names: dict[str, Any] = {"MISS": MISS, "flatten": tree.flatten_ordered, "unflatten": tree.unflatten,
-                                      "overlap": np.may_share_memory}  # fmt: skip
+                                      "overlap": overlap}  # fmt: skip
         self.leaves: list[str] = []  # variables, in the order of the program's leaves
         self.apart_from: list[str] = []  # arguments that are taken apart
         self.objects: list[str] = []  # those that guards begin at

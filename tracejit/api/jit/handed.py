@@ -82,10 +82,8 @@ def _parts(x: Any) -> list[tuple[tuple[bool, Any], Any]]:
         return [((False, n), part) for n, part in enumerate(x)]
     if isinstance(x, _DICTS):
         return [((False, key), part) for key, part in x.items()]
-    if is_subclassed(x):  # a masked array
-        return [
-            ((True, name), part) for name, part in zip(("data", "mask"), tree.one_level(x)[0], strict=True)
-        ]
+    if is_subclassed(x):
+        return x.tj_parts()
     fields = tree.dataclass_parts(x)
     return [((True, name), part) for name, part in fields[0].items()] if fields else []
 

@@ -27,8 +27,10 @@ from tracejit.errors import (
 )
 from tracejit.frontend.text import observed, warned
 from tracejit.interpreters import jit as native
+from tracejit.interpreters.budget import Work
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
 from tracejit.lazily import LazyModule
+from tracejit.numpy.boxes.memory import overlap
 from tracejit.numpy.boxes.sharing.either import storages_of
 from tracejit.numpy.captured.written import current
 from tracejit.timeline import span
@@ -89,7 +91,7 @@ class Program:
         self.path: tuple[Any, ...] = ()  # what it takes for known (`api.assumed`), and
         self.reasons: list[Exception] = []  # the refusals without that
         self.turns: dict[tuple[Any, ...], Any] = {}  # functions for calls in which something else is met
-        self.spent = 0.0  # seconds that making it has taken
+        self.spent = Work(0, 0.0)  # what tracing it has taken
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
         self.needed: dict[int, Needed] = {}  # how inputs have to lie in memory
         self.apart: Apart | None = None  # what must not be among the arguments
@@ -302,13 +304,10 @@ class Program:
             raise ReadOnlyArgumentError(function=name_of(self.function), argument=self.input_name(n))
 
     def _check_donated(self, inputs: list[Any]) -> None:
-        for n in self.donated:
-            x = inputs[n]
-            if not isinstance(x, np.ndarray):
-                continue
+        for n, x in [(n, inputs[n]) for n in self.donated if isinstance(inputs[n], np.ndarray)]:
             problem = None if x.flags.writeable else "its array is read-only"
             for m, y in enumerate(inputs):
-                if m != n and isinstance(y, np.ndarray) and np.may_share_memory(x, y):
+                if m != n and isinstance(y, np.ndarray) and overlap(x, y):
                     problem = f"its memory is also passed as {self.input_name(m)}"
             if problem:
                 raise DonatedArgumentError(
@@ -367,7 +366,7 @@ def _share(x: Any, y: Any) -> bool:
     """Whether a write into one of two inputs may be seen in the other."""
     if type(x) is Box and type(y) is Box:
         return x.storage is y.storage
-    return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
+    return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and overlap(x, y)
 
 
 def _may_be_one(x: Any, y: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit import frontend, tree
+from tracejit import dtypes, frontend, tree
 from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import Extent, ShapeDtypeStruct, leaf_aval
 from tracejit.api.jit.followed import Followed, can_be_followed, take_apart
@@ -291,6 +291,8 @@ _ARRAYS, _NUMBERS = (np.ndarray, np.memmap, np.recarray, CapturedArray), (bool, 
 
 def is_array_like(x: Any) -> bool:
     """Arrays, boxes, numbers and their stand-ins: leaves that are traced."""
+    if isinstance(x, np.ndarray) and dtypes.structure_of(x.dtype) is not None:
+        return False  # its fields are followed
     known = isinstance(x, (np.ndarray, np.generic, Box, ShapeDtypeStruct, Value)) or type(x) in _NUMBERS
     return known or (hasattr(type(x), "__array__") and not isinstance(x, type))
 

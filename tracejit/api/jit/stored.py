@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import frontend
+from tracejit.api import structures
 from tracejit.api.jit.handed import Path
 from tracejit.api.jit.listed import Listed, grows, in_pieces, is_long, items, refill
 from tracejit.api.jit.parts import part_of
@@ -190,8 +191,10 @@ class _Writer:
         if row is not None and self.session.outside.get(id(x.storage)) is not x:
             text = self.arrays.of_row(row, x.identity)
         elif cls is Box or isinstance(x, (np.ndarray, np.generic, Value)):
-            text = f"x{len(self.store.leaves)}"
-            self.store.leaves.append(x)
+            text = structures.column(self, x, what) if cls is Box else None
+            if text is None:
+                text = f"x{len(self.store.leaves)}"
+                self.store.leaves.append(x)
             if type(x) is Box:
                 self.storages.add(id(x.storage))
         else:
@@ -207,6 +210,8 @@ class _Writer:
             return self.argument(self.given[id(x)])
         if _is_constant(x):
             return self.const(classes.users_class(x))
+        if (text := structures.array(self, x, what)) is not None:
+            return text
         if cls is Listed:
             return self.pieces(x, what)
         if cls is Text:

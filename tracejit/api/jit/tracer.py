@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import control, dtypes, frontend, tree
+from tracejit.api import structures
 from tracejit.api.assumed import Assumptions
 from tracejit.api.common import name_of
 from tracejit.api.introspect import ShapeDtypeStruct
@@ -254,6 +255,7 @@ def _result(
         or handed.has_twice(out)
         or handed.has_stand_ins(out)
         or handed.is_chosen(session, given)
+        or structures.are_in(out, session)
     )
     if not session.changes and not stored:
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))

@@ -15,9 +15,10 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import optree
 
-from tracejit import tree
+from tracejit import dtypes, tree
 from tracejit.frontend import active
 from tracejit.frontend.checks import IMMUTABLE, array_type, is_plain
 from tracejit.frontend.journal import Change
@@ -351,11 +352,22 @@ def wrap_adopted(session: Run, node: Node, value: Any) -> Any:
     return ours
 
 
+def is_structured(value: Any) -> bool:
+    """Whether it is a structured array of NumPy's."""
+    return type(value) in (np.ndarray, np.recarray) and dtypes.structure_of(value.dtype) is not None
+
+
+def wrap_structured(session: Run, node: Node, value: Any) -> Any:
+    """The counterpart of a structured array, of which each field is an array of outside; None for other arrays."""
+    return wrap_adopted(session, node, value) if is_structured(value) else None
+
+
 def _at(node: Node, value: Any, path: str) -> tuple[Node, Any]:
     """What lies at the path, and where."""
     for name in path.split("."):
-        if type(value) is dict or name.isdigit():
-            key = name if type(value) is dict else int(name)
+        field = isinstance(value, np.ndarray) and name in (value.dtype.names or ())
+        if type(value) is dict or field or name.isdigit():
+            key = name if type(value) is dict or field else int(name)
             node, value = node.item(key), value[key]
         else:
             node, value = node.attr(name), getattr(value, name)

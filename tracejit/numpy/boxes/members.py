@@ -114,7 +114,7 @@ def strides(x: Box) -> tuple[int, ...]:
     size = x.aval.dtype.itemsize
     known = all(type(d) is int for d in shape_of(x.storage.held)[1:])
     found = _of_memory(x, memory.strides_of) if known else None
-    if found is None:
+    if found is None or type(x.storage.layout) is memory.Uneven:
         raise UnknownMemberError(name="strides", aval=str(x.aval))
     return tuple(s * size for s in found)
 

@@ -15,6 +15,9 @@ from tracejit.numpy.boxes.placed import Placed, ReadOnly
 from tracejit.numpy.boxes.views import ImagPart, RealPart, Region, Reshaped, Strided
 from tracejit.tracing import View
 
+#: So much NumPy may do to find out whether arrays that lie in turns share elements.
+_WORK: Any = 1000
+
 
 def reshape_is_view(
     base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...], shape: tuple[int, ...]
@@ -90,11 +93,31 @@ def strides_of(
     return None if shadow is None else tuple(s // 8 for s in shadow.strides)
 
 
+def overlap(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays may have an element in common: fields of one array have none, though they lie in turns."""
+    return np.may_share_memory(x, y, _WORK)
+
+
+class Uneven(tuple[int, ...]):
+    """The strides of an array whose steps are no whole elements, as fields of a structure may have them: as many times
+    as long as they are, so that they are whole. What is contiguous, and what reshapes, is the same."""
+
+    __slots__ = ()
+
+
 def layout_of(x: Any) -> tuple[int, ...] | None:
     """The strides in elements, if `x` is an array that is not in C order."""
-    if type(x) is not np.ndarray or x.flags.c_contiguous or any(s % x.itemsize for s in x.strides):
+    if type(x) is not np.ndarray or x.flags.c_contiguous:
         return None
-    return tuple([s // x.itemsize for s in x.strides])
+    return in_elements(x.strides, x.itemsize)
+
+
+def in_elements(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides in bytes as strides in elements."""
+    if any(s % itemsize for s in strides):
+        scale = itemsize // math.gcd(itemsize, *strides)
+        return Uneven(s * scale // itemsize for s in strides)
+    return tuple([s // itemsize for s in strides])
 
 
 def c_strides(shape: Shape) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import tree
 from tracejit.errors import UnfollowedError, UnsupportedFunctionError
 from tracejit.numpy.boxes.conversions import class_of
 from tracejit.numpy.operands import SUBCLASSES, nested, raw
@@ -73,6 +74,14 @@ class Array(metaclass=ArrayMeta):
     def _tj_call(function: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What NumPy's `function` gives for arguments with objects of this class."""
         raise UnsupportedFunctionError(name=f"{function.__name__} of an array of a subclass")
+
+    def tj_parts(self) -> list[tuple[tuple[bool, Any], Any]]:
+        """The data and the mask, with the steps to them."""
+        return [((True, n), x) for n, x in zip(("data", "mask"), tree.one_level(self)[0], strict=True)]
+
+    def tj_rows(self) -> Box | None:
+        """None: loops run over the list of its items."""
+        return None
 
     def tj_example(self) -> Any:
         """An array like this without tracing, for whoever asks of which class it is."""

@@ -22,6 +22,7 @@ from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.members import Flat
 from tracejit.numpy.boxes.rows import run
+from tracejit.numpy.operands import is_subclassed, rows_of
 from tracejit.ops.indexing.index_check import check_index
 from tracejit.tracing import Box, box, current_trace
 
@@ -125,10 +126,11 @@ class RangeSteps(Steps):
 
 
 class ArraySteps(Steps):
-    """The rows of an array: views, as Python's iteration gives them."""
+    """The rows of an array: views, as Python's iteration gives them. Of a structured one there are as many as `rows`
+    has."""
 
-    def __init__(self, x: Box) -> None:
-        super().__init__(extents.of_dim(x.aval.shape[0]))
+    def __init__(self, x: Any, rows: Box | None = None) -> None:
+        super().__init__(extents.of_dim((x if rows is None else rows).aval.shape[0]))
         self.x = x
 
     def item(self, k: Number) -> Any:
@@ -272,6 +274,8 @@ def steps_of(x: Any) -> Steps | None:
         return ItemSteps(x)
     if type(x) is Flat:
         x = x.vector()
+    if is_subclassed(x) and (rows := rows_of(x)) is not None:
+        return ArraySteps(x, rows)
     return ArraySteps(x) if type(x) is Box and x.aval.shape else None
 
 
