@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -70,3 +71,42 @@ def test_a_default_text_is_replaced() -> None:
         return message
 
     check(f, (np.ones(2),), (-np.ones(2),))
+
+
+def _signs(size: int) -> Any:
+    """A function that says of so many numbers what they are."""
+
+    def f(x: Any) -> str:
+        out = io.StringIO()
+        for k in range(size):
+            if x[k] > 0:
+                out.write(f"{x[k]:.1f} ")
+            elif x[k] < -0.5:
+                out.write("-")
+        return out.getvalue()
+
+    return f
+
+
+def test_a_text_that_grows_in_branches_is_there_once() -> None:
+    """Each branch had all of the text of before: it was twice as much after each."""
+    counts = []
+    for size in (4, 8, 12):
+        x = np.cos(2.0 * np.arange(size))
+        check(_signs(size), (x,), (-x,), (x - 0.2,))
+        counts.append(len(tj.jit(_signs(size)).lower(x).jaxpr.eqns))
+    assert counts[2] - counts[1] <= counts[1] - counts[0] + 8
+
+
+def test_what_follows_the_same_text() -> None:
+    def f(x: Any, y: Any) -> Any:
+        text = f"x = {x:.1f}"
+        before = text
+        if y > 0:
+            text += "!"
+        other = text + ("?" if x > y else f" {y:.2f}")
+        if x > 0:
+            other, text = text, other
+        return before, text, other
+
+    check(f, (1.0, 2.0), (-1.0, 2.0), (1.0, -2.0), (-3.0, -2.0))

@@ -8,13 +8,14 @@ for k in range(n):
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tracejit.frontend.text.deferred import Text, at_index, is_text, options_of, recipe_of
-from tracejit.frontend.text.recipes import PYTHON, Known, Made, Slot, picked
+from tracejit.frontend.text.deferred import Text, at_index, concatenated, is_text, options_of, recipe_of
+from tracejit.frontend.text.recipes import PYTHON, Known, Made, Recipe, Slot, joined, picked
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.tracing import Box, box
@@ -72,11 +73,35 @@ def among(x: Any, options: tuple[str, ...] | None) -> Any:
     return of_index(index_of(x, options), options)
 
 
+def _pieces(x: Any) -> list[tuple[Recipe, tuple[Any, ...]]]:
+    """What a text is joined of, with the values of each piece."""
+    recipe, values = recipe_of(x)
+    parts = recipe.parts if isinstance(recipe, Made) and recipe.fn is joined else (recipe,)
+    given = iter(values)
+    return [(part, tuple([next(given) for _ in part.slots()])) for part in parts]
+
+
+def _text(pieces: list[tuple[Recipe, tuple[Any, ...]]]) -> Any:
+    return concatenated([x.value if isinstance(x, Known) else Text(x, values) for x, values in pieces])
+
+
+def _apart(a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """The text that both begin with, and what follows in each. A text that grows in branches has the text of before
+    once then; twice would be twice as much in each of them."""
+    p, q = _pieces(a), _pieces(b)
+    count = 0
+    for (r, xs), (s, ys) in zip(p, q, strict=False):
+        if r != s or not all(map(operator.is_, xs, ys)):
+            break
+        count += 1
+    return _text(p[:count]), _text(p[count:]), _text(q[count:])
+
+
 class Choice:
     """The text that is the one of `texts` that `pred` says; a row of what is chosen for each of their values."""
 
     def __init__(self, pred: Any, texts: tuple[Any, Any], add: Add, within: Callable[[int], Any]) -> None:
-        a, b = texts
+        self.before, a, b = _apart(*texts)
         self.pred = pred
         self.options = common(a, b)
         if self.options is not None:
@@ -92,8 +117,11 @@ class Choice:
         self.rows = [add(x.read(), _zeros(x), x.aval.dtype) for x in xs]
         self.rows += [add(_zeros(y), y.read(), y.aval.dtype) for y in ys]
 
-    def rebuilt(self) -> Text:
+    def rebuilt(self) -> Any:
         """The text, once the program has chosen."""
+        return concatenated((self.before, self._chosen()))
+
+    def _chosen(self) -> Text:
         if self.options is not None:
             return of_index(self.rows[0](), self.options)
         values = [box(self.pred, weak=True)]
