@@ -78,7 +78,7 @@ class Compiled:
             self.jaxpr, self.constants = lift(early(simple) if aliases else simple)
         messages.debug(2, self.jaxpr)
         n = len(self.constants)
-        self._strides = [*(element_strides(operand(x)) for x in self.constants), *in_strides]
+        self._strides = [*(operand_strides(x) for x in self.constants), *in_strides]
         self._aliases = {out: n + arg for out, arg in (aliases or {}).items()}
         self.llvm = ""
         with messages.patience(jaxpr):
@@ -256,13 +256,21 @@ class Compiled:
 def operand(x: Any) -> np.ndarray:
     """A raw concrete value as an array that native code can read: native, aligned, whole-element strides."""
     a = x if type(x) is np.ndarray else np.asarray(x)
-    flags = a.flags
-    if flags.c_contiguous and flags.aligned and a.dtype.isnative:
-        return a
-    size = a.itemsize
-    if flags.aligned and a.dtype.isnative and all(s % size == 0 for s in a.strides):
-        return a
-    return np.array(a, dtype=a.dtype.newbyteorder("="), order="C")
+    return a if _can_be_read(a) else np.array(a, dtype=a.dtype.newbyteorder("="), order="C")
+
+
+def _can_be_read(a: np.ndarray) -> bool:
+    """Whether native code can read an array where it is."""
+    flags, size = a.flags, a.itemsize
+    if not flags.aligned or not a.dtype.isnative:
+        return False
+    return flags.c_contiguous or all(s % size == 0 for s in a.strides)
+
+
+def operand_strides(x: Any) -> tuple[int, ...]:
+    """The strides in elements of `operand(x)`, which is not made for this."""
+    a = x if type(x) is np.ndarray else np.asarray(x)
+    return element_strides(a) if _can_be_read(a) else c_strides(a.shape)
 
 
 def element_strides(a: np.ndarray) -> tuple[int, ...]:

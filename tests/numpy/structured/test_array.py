@@ -85,11 +85,13 @@ def test_writes_into_fields_are_made_by_the_program(monkeypatch: pytest.MonkeyPa
         raise AssertionError("Python runs the call")
 
     monkeypatch.setattr(Python, "plain", plain)
-    g, a = tj.jit(f, fallback=False), particles()
-    for _ in range(3):
-        g(a)
-    assert a["x"].tolist() == [7.0, 7.5, 8.0, 8.5, 9.0]
-    assert g.trace_count == 1
+    for dtype, skips in ((PARTICLE, False), (np.dtype([("x", "f8"), ("v", "f8"), ("id", "i8")]), True)):
+        g, a = tj.jit(f, fallback=False), particles().astype(dtype)
+        for _ in range(3):
+            g(a)
+        assert a["x"].tolist() == [7.0, 7.5, 8.0, 8.5, 9.0]
+        # Calls of fields that are aligned skip the general way.
+        assert g.trace_count == 1 and (len(g._fast) > 0 or not skips)
 
 
 @pytest.mark.parametrize("dtype", [PARTICLE, [("a", "i1"), ("b", "f8", (2, 3))], [("only", "f8")]])

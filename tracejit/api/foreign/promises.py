@@ -184,7 +184,7 @@ class Made:
             call, program, consts = jitted._prepare(args, kwargs)
             self.static = {*call.static, *call.static_kwargs}
             self.leaves = [n for n, leaf in enumerate(arguments.leaves) if leaf.owner not in self.static]
-            layouts = [native.element_strides(native.operand(x)) for x in call.leaves]
+            layouts = [native.operand_strides(x) for x in call.leaves]
             self.frozen = Frozen(program, consts, layouts, "Numba")
         self._check_leaves(arguments)
         self.promise = self._promise()

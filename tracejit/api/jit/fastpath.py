@@ -176,7 +176,8 @@ class _Writer:
                 self.equal(field, x)
             names = self.unpack(f"({''.join(f'{v}.{name}, ' for name in children)})", len(children))
             return all(map(self.walk, names, children.values()))
-        if cls is np.ndarray or isinstance(value, (*SCALARS, ShapeDtypeStruct)):
+        plain = cls is np.ndarray and is_array_like(value)
+        if plain or isinstance(value, (*SCALARS, ShapeDtypeStruct)):
             self.leaves.append(v)  # the shell looks at its type
             return True
         if value is None or not is_array_like(value):

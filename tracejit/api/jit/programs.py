@@ -182,7 +182,7 @@ class Program:
 
     def prepare(self, consts: list[Any], leaves: Sequence[Any]) -> None:
         """Compile for these values, if that was not done."""
-        self.running(tuple([native.element_strides(native.operand(x)) for x in (*consts, *leaves)]))
+        self.running(tuple([native.operand_strides(x) for x in (*consts, *leaves)]))
 
     def run_or_fail(
         self, consts: list[Any], leaves: Sequence[Any], call: Call

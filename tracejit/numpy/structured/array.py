@@ -258,7 +258,7 @@ class Structured:
         reason = "its memory or its text is needed, and it has none while it is traced"
         raise RefusedFunctionError(name="a structured array", reason=reason, remedy="use its fields")
 
-    __repr__ = __str__ = __format__ = __array__ = __reduce_ex__ = _tj_refuse  # type: ignore[assignment]
+    __repr__ = __str__ = __format__ = __array__ = __reduce_ex__ = _tj_refuse
 
 
 def _equal(a: Structured, b: Any) -> Any:
