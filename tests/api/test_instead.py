@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize as so
 
 import tracejit as tj
 from tracejit.errors import LostDerivativeError, TracerBoolError
@@ -76,6 +77,17 @@ def test_what_does_more_is_done_once_and_told_what_to_write() -> None:
     with pytest.raises(LostDerivativeError, match=r"tj\.jit\(tj\.grad\(f\)\)"):
         tj.grad(g)(2.0)
     assert tj.jit(tj.grad(g))(2.0) == 4.0
+
+
+def test_what_solvers_say_is_no_hindrance(capsys: pytest.CaptureFixture[str]) -> None:
+    """They say it when they have ended: it was not said before they were refused."""
+    slope = tj.grad(lambda c: so.fsolve(lambda x: x**3 - c, [1.0])[0])(2.0)
+    assert slope == pytest.approx(2 ** (-2 / 3) / 3)
+    with pytest.warns(RuntimeWarning, match="not making good progress") as seen:
+        tj.grad(lambda c: so.fsolve(lambda x: x**2 + c, [1.0])[0])(2.0)
+    assert len(seen) == 1
+    assert tj.grad(lambda c: so.fmin_bfgs(lambda x: np.sum((x - c) ** 2), [1.0])[0])(2.0) == pytest.approx(1)
+    assert capsys.readouterr().out.count("Optimization terminated successfully") == 1
 
 
 def test_what_a_program_cannot_do_is_told_as_before() -> None:

@@ -15,9 +15,11 @@ from typing import Any
 from tracejit.api.jit.jitted import jit
 from tracejit.api.jit.programs import Program
 from tracejit.config import config
+from tracejit.control.callbacks.journal import entries
 from tracejit.control.transformed import Transformed
 from tracejit.errors import TracejitError
 from tracejit.errors.refusals import attempt
+from tracejit.ir.jaxpr import JOURNAL
 from tracejit.tracing import is_tracing
 
 
@@ -40,6 +42,10 @@ def compiled(f: Transformed, error: TracejitError, args: Any, kwargs: Any) -> An
 
 
 def _only_computes(program: Program) -> bool:
-    """Whether it changes nothing, prints nothing and draws nothing."""
+    """Whether it changes nothing, prints nothing and draws nothing. What solvers say at their ends they had not said
+    when they were refused."""
     stores = program.store is not None and program.store.writes
-    return not program.written and not stores and program.jaxpr.effects <= {"error"}
+    quiet = program.jaxpr.effects <= {"error", JOURNAL} and all(
+        getattr(entry, "ours", False) for entry in entries(program.jaxpr)
+    )
+    return not program.written and not stores and quiet

@@ -6,10 +6,13 @@ import random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tracejit as tj
 from tests.numpy.running import check
+from tracejit.errors import DynamicExtentError, IndexOutOfRangeError
 
 A = np.arange(24.0).reshape(2, 3, 4)
 KINDS = [
@@ -95,3 +98,25 @@ def test_random_views_and_writes(seed: int) -> None:
         return [*outs, *(w + 0 for w in views)]
 
     check(f, A)
+
+
+def test_elements_of_parts_that_differ_in_size_among_lanes() -> None:
+    """The parts have no array for all lanes; their elements and sizes have."""
+    rows, counts = np.arange(10.0).reshape(5, 2), np.array([2, 4])
+
+    def f(x: Any, n: Any) -> Any:
+        part = np.swapaxes(x[:n], 0, 1)
+        part[0, 0] = 7.0
+        return part[:, -1] * part.shape[1] + part[0, 1] + x[0]
+
+    over = lambda g: tj.jit(tj.vmap(g, in_axes=(None, 0)), fallback=False)
+    np.testing.assert_array_equal(over(f)(rows, counts), [f(rows.copy(), n) for n in counts])
+    np.testing.assert_array_equal(tj.vmap(f, in_axes=(None, 0))(rows, counts), over(f)(rows, counts))
+    slope = over(tj.grad(lambda x, n: x[:n][-1, 0] ** 2))(rows, counts)
+    want = np.zeros((2, 5, 2))
+    want[0, 1, 0], want[1, 3, 0] = 2 * rows[1, 0], 2 * rows[3, 0]
+    np.testing.assert_array_equal(slope, want)
+    with pytest.raises(IndexOutOfRangeError, match="index 3 is out of bounds for axis 0 with size 2"):
+        over(lambda x, n: x[:n][3])(rows, counts)
+    with pytest.raises(DynamicExtentError, match="differs between the examples"):
+        over(lambda x, n: x[:n].sum())(rows, counts)

@@ -204,3 +204,27 @@ def test_room_is_made_for_more_steps() -> None:
 def test_outside_of_jit_there_is_room_for_so_many() -> None:
     with pytest.raises(SolverRoomError, match="2048 steps"):
         tj.grad(last_of_many)(2.0)
+
+
+def test_lanes_with_other_numbers_of_steps_and_events() -> None:
+    """Elements of what is as long as only the program knows, and `sol`."""
+
+    def f(v: Any) -> Any:
+        out = si.solve_ivp(
+            lambda t, y: [y[1], -9.81],
+            (0, 100),
+            [0.0, v],
+            events=[ground, apex],
+            max_step=0.3,
+            dense_output=True,
+        )
+        return np.stack(
+            [out.t_events[0][0], out.y_events[1][-1, 0], out.t[-1], out.y[1, -1], out.sol(0.3)[0]]
+        )
+
+    speeds = np.array([5.0, 10.0])
+    want = [f(v) for v in speeds]
+    np.testing.assert_allclose(tj.jit(tj.vmap(f), fallback=False)(speeds), want, rtol=1e-9)
+    slopes = tj.jit(tj.vmap(tj.jacobian(f)), fallback=False)(speeds)
+    exact = [[2 / 9.81, v / 9.81, 2 / 9.81, -1.0, 0.3] for v in speeds]
+    np.testing.assert_allclose(slopes, exact, rtol=1e-6)

@@ -84,6 +84,19 @@ def test_the_default_and_derivatives_of_derivatives() -> None:
     np.testing.assert_allclose(tj.jit(tj.hessian(distance))(a), 2 * np.outer(normal, normal), atol=1e-6)
 
 
+def test_minima_that_are_not_quite_on_a_bound() -> None:
+    """COBYLA takes bounds for constraints, and ends on one side of them or the other."""
+
+    def found(a: Any) -> Any:
+        ends = [(None, 0.5 + a[1] ** 2), (None, None), (-1.0, None)]
+        return so.minimize(cost, [0.3, 0.2, 0.0], args=(a,), method="COBYLA", tol=1e-9, bounds=ends).x
+
+    a = np.array([0.7, 0.4, -0.2])
+    x = tj.jit(found, fallback=False)(a)
+    assert 0 < abs(x[0] - 0.66) < 1e-6
+    np.testing.assert_allclose(tj.jit(tj.jacobian(found))(a)[0], [0, 0.8, 0], atol=1e-12)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="Unknown constraint type"):
         tj.jit(lambda a: so.minimize(cost, A, args=(a,), constraints={"type": "le", "fun": lambda x: x}).x)(A)

@@ -34,9 +34,10 @@ _thread = _Thread()
 class Entry:
     """One thing to do: `act(*make.compiled()(*arrays))`. `make` and `act` compare by value, so that a loop that is
     traced again is the same program. `name` and `where` (`file:line`) are for people; `raises` has the exceptions that
-    may come out of it and that the user's code may expect there. `at_once`: it is never put off. If `act` has a method
-    `idle`, nothing is done where that is true; if it has `whole`, `whole(make)(of_numbers, thread, keep)` is what
-    `for_numbers` gives, as long as `thread.collected` is None."""
+    may come out of it and that the user's code may expect there. `at_once`: it is never put off. `ours`: a solver of
+    tracejit's does it, not the user's code. If `act` has a method `idle`, nothing is done where that is true; if it has
+    `whole`, `whole(make)(of_numbers, thread, keep)` is what `for_numbers` gives, as long as `thread.collected` is
+    None."""
 
     effect = JOURNAL
 
@@ -48,6 +49,7 @@ class Entry:
         where: str | None = None,
         raises: tuple[type[BaseException], ...] = (),
         at_once: bool = False,
+        ours: bool = False,
     ) -> None:
         self.name = name
         self.act = act
@@ -58,6 +60,7 @@ class Entry:
         self.where = where
         self.raises = raises
         self.at_once = at_once
+        self.ours = ours
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Entry) and other._key() == self._key()

@@ -7,6 +7,7 @@ come its callers of that moment.
 
 from __future__ import annotations
 
+import os
 import sys
 from types import FrameType
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from tracejit.errors import is_internal
 from tracejit.frontend import active
 
 _HOOKS = ("rewrite/hooks/", "rewrite\\hooks\\")
+_FRONTEND = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_SOLVERS = os.path.join(os.path.dirname(os.path.dirname(_FRONTEND)), "scipy", "")
 
 
 class Names:
@@ -64,6 +67,14 @@ def here() -> tuple[Place, ...]:
             line = None
         frame = frame.f_back
     return tuple(found[:end])
+
+
+def by_a_solver() -> bool:
+    """Whether what is being entered is said by a solver of SciPy's that is written here, rather than by the user."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_FRONTEND):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(_SOLVERS)
 
 
 def _is_block(frame: FrameType) -> bool:

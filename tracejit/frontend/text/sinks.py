@@ -14,7 +14,7 @@ from tracejit.control.callbacks import journal
 from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.text.deferred import Text, concatenated, is_text, join, length, recipe_of
-from tracejit.frontend.text.places import here
+from tracejit.frontend.text.places import by_a_solver, here
 from tracejit.frontend.text.recipes import PYTHON, Known, Made, Recipe, Slot, joined, listed
 from tracejit.frontend.text.shown import str_
 from tracejit.tracing import box, to_raw
@@ -38,7 +38,7 @@ def enter(name: str, act: Any, parts: list[tuple[Recipe, tuple[Any, ...]]], **op
     where = str(places[0]) if places else None
     make = Made(listed, tuple([recipe for recipe, _ in parts]))
     values = [to_raw(v) for _, found in parts for v in found]
-    journal.enter(journal.Entry(name, act, make, where, **options), values)
+    journal.enter(journal.Entry(name, act, make, where, ours=by_a_solver(), **options), values)
 
 
 def asked(name: str, read: Callable[[], Any], dtype: np.dtype) -> Any:

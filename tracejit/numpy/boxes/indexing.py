@@ -13,12 +13,14 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import (
     BufferedListError,
+    DynamicExtentError,
     OuterWriteError,
     ReadOnlyViewError,
     ShapeError,
     TracerArrayError,
     UnfollowedError,
 )
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of, capacity
 from tracejit.ir.values import Value
@@ -43,9 +45,21 @@ def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
     makes an array first, each time another."""
     storage = box(x.storage.value).storage if (x.scalar or x.weak) and not x.chain else x.storage
     known = shape is not None and all(type(d) is int for d in shape)
-    out = Box(storage, chain, Aval(shape, x.aval.dtype) if known else aval_of(storage.read(chain)))  # type: ignore[arg-type]
+    out = Box(storage, chain, Aval(shape, x.aval.dtype) if known else _type_of(storage, chain, shape))  # type: ignore[arg-type]
     out.identity = Identity()
     return out
+
+
+def _type_of(storage: Storage, chain: tuple[View, ...], shape: Shape | None) -> Aval:
+    """The type of what `chain` shows, by its value. There is none where the examples of a vmap differ in size: elements
+    of it can still be read, by views of the view."""
+    try:
+        with attempt(DynamicExtentError):
+            return aval_of(storage.read(chain))
+    except DynamicExtentError:
+        if shape is None:
+            raise
+        return Aval(shape, aval_of(storage.value).dtype)
 
 
 def view_of_all(x: Box) -> Box:

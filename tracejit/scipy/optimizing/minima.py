@@ -138,6 +138,15 @@ def _default(bounds: Any, rules: Sequence[Constraint]) -> str:
     return "slsqp" if rules else "l-bfgs-b" if bounds is not None else "bfgs"
 
 
+def _nearness(chosen: str, tol: Any, options: dict[str, Any]) -> float:
+    """How near to a bound a minimum lies on it. Interior points come less near; COBYLA, to which bounds are
+    constraints, is off by the last radius of its search, to either side."""
+    if chosen == "cobyla":
+        last = options.get("tol", 1e-4 if tol is None else tol)
+        return max(1e-5, 2 * float(last)) if isinstance(last, (int, float)) else 1e-4
+    return 1e-5 if chosen == "trust-constr" else 1e-9
+
+
 class _Problem:
     """What is minimized, from where, and how. (What is staged are functions: a bound method would be followed as one of
     an object of the user's.)"""
@@ -154,8 +163,7 @@ class _Problem:
         self.low, self.high = limits(self.bounds, start)
         #: What the host knows of the bounds: also of which all steps are within them.
         self.ends = self.low, self.high, tnp.asarray(getattr(self.bounds, "keep_feasible", False))
-        #: How near to a bound a minimum lies on it: interior points come less near.
-        self.close = 1e-5 if chosen == "trust-constr" else 1e-9
+        self.close = _nearness(chosen, self.tol, self.options or {})
 
     def functions(self) -> list[Any]:
         """The function, and the derivatives that the method takes."""
