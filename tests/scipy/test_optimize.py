@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize as so
+import scipy.sparse as sp
 
 import tracejit as tj
+from tracejit.errors import SolverOptionError
 from tracejit.scipy.optimizing import natively
 
 A = np.array([0.5, 1.0, -0.3])
@@ -232,3 +234,24 @@ def test_outside_of_transformations_it_is_scipys() -> None:
     found = tj.scipy.optimize.minimize(lambda x: np.sum((x - 1) ** 2), START, callback=lambda x: None)
     assert found.message == "Optimization terminated successfully."
     assert tj.scipy.optimize.linprog([1.0], bounds=[(2, 3)]).x.tolist() == [2]
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox"])
+def test_squares_of_sparse_systems(method: str) -> None:
+    """The matrix is sparse to SciPy, whose steps and reports are those of its own differences."""
+    pattern = sp.eye_array(4).tocsr()
+
+    def fit(c: float) -> Any:
+        gap = lambda x: x**3 + x - c * np.arange(1.0, 5)
+        r = so.least_squares(gap, np.ones(4), jac_sparsity=pattern, method=method, bounds=(0, 1.5))
+        return r.x, r.cost, r.grad, r.nfev, r.status, r.message
+
+    got, want = tj.jit(fit, fallback=False)(2.0), fit(2.0)
+    assert got[3:] == want[3:]
+    for a, b in zip(got[:3], want[:3], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    near = (fit(2.0 + 1e-3)[1] - fit(2.0 - 1e-3)[1]) / 2e-3
+    assert tj.jit(tj.grad(lambda c: fit(c)[1]))(2.0) == pytest.approx(near, rel=1e-4)
+    with pytest.raises(SolverOptionError, match="jac_sparsity"):
+        find = lambda c: so.least_squares(lambda x: x - c, np.ones(4), jac_sparsity=pattern, method="lm").x
+        tj.jit(find, fallback=False)(2.0)

@@ -73,3 +73,13 @@ def test_complex_values_are_not_cut_off() -> None:
     with tj.config.override(fallback=True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert tj.jit(f)(y) == f(y)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "Nelder-Mead", "SLSQP"])
+def test_functions_of_several_values_have_no_minimum(method: str) -> None:
+    """SciPy says so; the first of the values was taken."""
+    find = lambda c: optimize.minimize(lambda x: c * x**2, [1.0, 2.0], method=method).x
+    with pytest.raises(ValueError, match="must return a scalar value"):
+        tj.jit(find, fallback=True)(1.0)
+    with pytest.raises(SolverOptionError, match=r"shape \(2,\), where it takes a number"):
+        tj.jit(tj.jacobian(find), fallback=False)(1.0)

@@ -52,7 +52,14 @@ def with_args(fun: Function, args: Any) -> Function:
 
 
 def scalar(out: Any) -> Any:
-    """The value of a function that gives a number, or an array of one."""
+    """The value of a function that gives a number, or an array of one. Of several SciPy's solvers say, each in its own
+    way, what they think."""
+    if tnp.size(out) != 1:
+        raise SolverOptionError(
+            function="a solver",
+            problem=f"a function whose value has the shape {tnp.shape(out)}, where it takes a number",
+            remedy="sum over the values, or take the one that is meant",
+        )
     return _real(tnp.asarray(out).reshape(-1)[0] if tnp.ndim(out) else tnp.asarray(out)).astype(float)[()]
 
 

@@ -41,8 +41,8 @@ def test_fits(f) -> None:
 
 
 def test_what_is_scipys() -> None:
-    f = lambda y: so.curve_fit(decay, X, y, full_output=True)[0]
-    with pytest.raises(SolverOptionError, match="full_output"):
+    f = lambda y: so.curve_fit(decay, X, y, nan_policy="raise")[0]
+    with pytest.raises(SolverOptionError, match="nan_policy"):
         tj.vmap(f)(Y[None])
     with tj.config.override(fallback=True):
         with pytest.warns(FallbackWarning):
@@ -53,3 +53,16 @@ def test_what_is_scipys() -> None:
         tj.jit(lambda y: so.curve_fit(decay, X, y, bounds=(0, 5), method="lm"))(Y)
     with pytest.raises(ValueError, match="incorrect shape"):
         tj.jit(lambda y: so.curve_fit(decay, X, y, sigma=np.eye(3)))(Y)
+
+
+def test_what_is_told_about_the_search() -> None:
+    slopes = lambda x, a, b: np.stack([np.exp(-b * x), -a * x * np.exp(-b * x)], 1)
+    for more in ({}, {"bounds": (0, 5)}):
+
+        def f(y: Any, jac: Any = None, more: Any = more) -> Any:
+            p, _, told, text, code = so.curve_fit(decay, X, y, jac=jac, full_output=True, **more)
+            return p, told["nfev"], text, code, told["fvec"]
+
+        got, want = tj.jit(lambda y, f=f: f(y), fallback=False)(Y), f(Y, slopes)
+        assert got[1:4] == want[1:4]
+        np.testing.assert_allclose(got[4], want[4], atol=1e-9)

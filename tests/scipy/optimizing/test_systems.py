@@ -88,6 +88,26 @@ def test_derivatives_in_lanes() -> None:
     np.testing.assert_allclose(tj.jit(tj.vmap(find))(cs), [find(c) for c in cs], rtol=1e-9)
 
 
+def test_what_is_told_about_the_search() -> None:
+    slope = lambda x, c: np.diag(3 * x**2 + c)
+
+    def root(c: Any, own: Any = None) -> Any:
+        x, told, code, text = so.fsolve(SYSTEMS["powers"], START, (c,), own, full_output=True)
+        return told["nfev"], code, text, x, told["fvec"]
+
+    def least(c: Any, own: Any = None) -> Any:
+        x, square, told, text, code = so.leastsq(SYSTEMS["powers"], START, (c,), own, full_output=True)
+        return told["nfev"], code, text, x, told["fvec"], square
+
+    for f in (root, least):
+        got, want = tj.jit(lambda c, f=f: f(c), fallback=False)(1.7), f(1.7, slope)
+        assert got[:3] == want[:3]
+        for a, b in zip(got[3:], want[3:], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-9)
+    lost = tj.jit(lambda c: so.leastsq(lambda x: x[:1] * c + 0 * x, START, full_output=True)[1])
+    assert lost(1.7) is None  # the matrix has no inverse: Python does the call
+
+
 @pytest.mark.exhaustive
 @np.errstate(all="ignore")
 def test_the_loops_have_the_bits_of_scipy() -> None:

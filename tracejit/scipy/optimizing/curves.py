@@ -18,6 +18,7 @@ from tracejit.scipy.linalg import solve_triangular
 from tracejit.scipy.optimizing import systems
 from tracejit.scipy.optimizing.loops.trust_region import LOSSES, Robust
 from tracejit.scipy.optimizing.one_variable import refuse
+from tracejit.scipy.optimizing.results import partial
 from tracejit.scipy.optimizing.squares import Problem, solved
 from tracejit.tracing import Box, call_user, to_raw, users_own
 
@@ -40,19 +41,18 @@ def curve_fit(
     full_output: bool = False,
     nan_policy: Any = None,
     **kwargs: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, ...]:
     """The parameters p for which `f(xdata, *p)` fits `ydata` best, and their covariance, with the Jacobian of the
     compiled function: by MINPACK's `lmder`, or as `least_squares` does it where there are `bounds`.
 
     `sigma` are standard deviations, or a covariance matrix. The derivatives of p are those of a point at which the sum
-    of squares has no slope, or which lies on a bound. Raises SolverOptionError for `full_output`, `nan_policy` and
-    `check_finite=False`."""
+    of squares has no slope, or which lies on a bound. With `full_output` it gives what SciPy's does, of the third part
+    `nfev` and `fvec`. Raises SolverOptionError for `nan_policy` and `check_finite=False`."""
     bounded = hasattr(bounds, "lb") or any(type(b) is Box or np.any(np.isfinite(b)) for b in bounds)
     method = method or ("trf" if bounded else "lm")
     if method == "lm" and bounded:
         raise ValueError("Method 'lm' only works for unconstrained problems. Use 'trf' or 'dogbox' instead.")
     given = {
-        "full_output": full_output,
         "nan_policy": nan_policy,
         "check_finite": check_finite is False or None,
     }
@@ -72,16 +72,16 @@ def curve_fit(
         return weighted(gap).reshape(-1)
 
     if method == "lm":
-        p, j, cost = _by_minpack(residuals, start, y.size, kwargs)
+        p, j, cost, told = _by_minpack(residuals, start, y.size, kwargs)
     else:
-        p, j, cost = _by_squares(residuals, start, bounds, {"method": method, **kwargs})
+        p, j, cost, told = _by_squares(residuals, start, bounds, {"method": method, **kwargs})
     count = j.shape[0]
     certain = (tnp.linalg.matrix_rank(j) == start.size) & (np.bool_(absolute_sigma) | (count > start.size))
     _must(certain, "Covariance of the parameters could not be estimated")
     covariance = tnp.linalg.inv(j.T @ j)
     if not absolute_sigma:
         covariance = covariance * (cost / max(count - start.size, 1))
-    return p, covariance
+    return (p, covariance, *told) if full_output else (p, covariance)
 
 
 def _feasible(bounds: Any, n: int) -> Any:
@@ -114,8 +114,9 @@ def _weights(sigma: Any, y: Any) -> Callable[[Any], Any]:
     return lambda gap: solve_triangular(factor, gap, lower=True)
 
 
-def _by_minpack(residuals: Any, start: Any, size: int, settings: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """The parameters, the Jacobian of the residuals, and the sum of their squares, by `leastsq`."""
+def _by_minpack(residuals: Any, start: Any, size: int, settings: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+    """The parameters, the Jacobian of the residuals, the sum of their squares, and what `full_output` adds, by
+    `leastsq`."""
     if size != 1 and start.size > size:
         problem = (
             f"The number of func parameters={start.size} must not exceed the number of data points={size}"
@@ -130,12 +131,12 @@ def _by_minpack(residuals: Any, start: Any, size: int, settings: dict[str, Any])
         "factor": 100,
     }
     given |= {"diag": None} | {k: v for k, v in settings.items() if k != "maxfev"}
-    p, (_, _, code) = systems.marquardt(system, given)
-    _must((code >= 1) & (code <= 4), "Optimal parameters not found.")
-    return p, system.jacobian(p), tnp.sum(residuals(p) ** 2)
+    p, *told = systems.squares(system, given)
+    _must((told[-1] >= 1) & (told[-1] <= 4), "Optimal parameters not found.")
+    return p, system.jacobian(p), tnp.sum(residuals(p) ** 2), told
 
 
-def _by_squares(residuals: Any, start: Any, bounds: Any, given: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _by_squares(residuals: Any, start: Any, bounds: Any, given: dict[str, Any]) -> tuple[Any, ...]:
     """The same by `least_squares`."""
     loss = given.get("loss", "linear")
     settings = {"ftol": 1e-8, "xtol": 1e-8, "gtol": 1e-8, "tr_solver": None, "tr_options": {}} | given
@@ -150,7 +151,8 @@ def _by_squares(residuals: Any, start: Any, bounds: Any, given: dict[str, Any]) 
     problem = Problem(residuals, start, Robust(LOSSES[loss], settings["f_scale"]))
     found = solved(problem, bounds, settings)
     _must(found["success"], "Optimal parameters not found.")
-    return found["x"], found["jac"], 2 * found["cost"]
+    told = partial("curve_fit", nfev=found["nfev"], fvec=found["fun"]), found["message"], found["status"]
+    return found["x"], found["jac"], 2 * found["cost"], told
 
 
 def _count(f: Any) -> int:

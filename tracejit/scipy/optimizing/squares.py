@@ -64,10 +64,11 @@ def least_squares(
     and their results have all fields that SciPy's have.
 
     Other results have `x`, `cost`, `fun`, `jac`, `grad`, `nfev`, `status`, `success` and `message`. The derivatives of
-    `x` are those of a point at which the gradient is zero, or which lies on a bound. Raises SolverOptionError for
-    `jac_sparsity`, `callback`, `workers`, a `loss` of the user's, and `verbose`.
+    `x` are those of a point at which the gradient is zero, or which lies on a bound. With `jac_sparsity` the steps are
+    SciPy's for sparse Jacobians. Raises SolverOptionError for `callback`, `workers`, a `loss` of the user's, and
+    `verbose`.
     """
-    given = {"jac_sparsity": jac_sparsity, "callback": callback, "workers": workers, "diff_step": diff_step}
+    given = {"callback": callback, "workers": workers, "diff_step": diff_step}
     for name, option in (given | {"verbose": verbose or None}).items():
         if option is not None:
             refuse("least_squares", f"the option `{name}`")
@@ -86,22 +87,36 @@ def least_squares(
         "loss": loss,
     }
     settings |= {"f_scale": f_scale, "tr_solver": tr_solver, "tr_options": tr_options or {}}
-    return solved(problem, bounds, settings | ({} if x_scale is None else {"x_scale": x_scale}))
+    settings |= {} if x_scale is None else {"x_scale": x_scale}
+    if jac_sparsity is None:
+        return solved(problem, bounds, settings)
+    if method == "lm" or tr_solver == "exact":  # which SciPy refuses
+        refuse("least_squares", f"`jac_sparsity` with {method} and {tr_solver}", "leave it away")
+    if tuple(jac_sparsity.shape) != (problem.value(start).size, start.size):
+        raise ValueError("`jac_sparsity` has wrong shape.")
+    return problem.by_scipy(_pair(bounds), settings, sparse=True)
 
 
 def solved(problem: Problem, bounds: Any, settings: dict[str, Any]) -> Any:
     """The result of `least_squares` with these arguments: natively, where that is possible."""
-    bounded = hasattr(bounds, "lb") or any(type(b) is Traced or np.any(np.isfinite(b)) for b in bounds)
     tolerances = [settings[k] for k in ("ftol", "xtol", "gtol")]
     plain = settings["tr_solver"] in (None, "exact") and all(t is None or t >= _EPS for t in tolerances)
-    pair = (bounds if hasattr(bounds, "lb") else _Pair(*bounds)) if bounded else None
-    if settings["method"] == "lm" and not bounded and settings["loss"] == "linear" and problem.determined():
+    pair = _pair(bounds)
+    if settings["method"] == "lm" and pair is None and settings["loss"] == "linear" and problem.determined():
         if all(t is not None and t >= _EPS for t in tolerances):
             return problem.by_minpack(settings)
     if settings["method"] != "trf" or not plain or all(t is None for t in tolerances):
         return problem.by_scipy(pair, settings)
     zeros = {k: 0.0 for k in ("ftol", "xtol", "gtol") if settings[k] is None}
     return problem.natively(pair, {"x_scale": 1.0, **settings, **zeros})
+
+
+def _pair(bounds: Any) -> Any:
+    """The bounds with the attributes `lb` and `ub`; None where there are none."""
+    if hasattr(bounds, "lb"):
+        return bounds
+    bounded = any(type(b) is Traced or np.any(np.isfinite(b)) for b in bounds)
+    return _Pair(*bounds) if bounded else None
 
 
 class Problem:
@@ -208,8 +223,8 @@ class Problem:
             success=python(status > 0),
         )
 
-    def by_scipy(self, bounds: Any, settings: dict[str, Any]) -> Any:
-        """By SciPy's solver, with `bounds` or without."""
+    def by_scipy(self, bounds: Any, settings: dict[str, Any], sparse: bool = False) -> Any:
+        """By SciPy's solver, with `bounds` or without, and a Jacobian that is `sparse` to it or dense."""
         low, high = limits(bounds, self.start)
 
         def solve(x: Any) -> tuple[Any, Any]:
@@ -217,7 +232,8 @@ class Problem:
 
             def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
                 ends = (-np.inf, np.inf) if bounds is None else (low, high)
-                r = scipy_module("optimize").least_squares(fs[0], x, jac=fs[1], bounds=ends, **settings)
+                rows = (lambda x: scipy_module("sparse").csr_array(fs[1](x))) if sparse else fs[1]
+                r = scipy_module("optimize").least_squares(fs[0], x, jac=rows, bounds=ends, **settings)
                 return r.x, r.nfev, r.status, r.success, place_of(r.message)
 
             types = [Aval(x.shape, np.dtype(float)), *[solving.COUNT] * 4]
@@ -229,7 +245,10 @@ class Problem:
             conditions, self.start, solve, solving.dense_solve
         )
         counts = {"nfev": python(nfev), "status": python(status), "success": python(success != 0)}
-        return partial("least_squares", **self._fields(x), **counts, message=message(place))
+        fields = self._fields(x)
+        if sparse:
+            del fields["jac"]
+        return partial("least_squares", **fields, **counts, message=message(place))
 
 
 def _must(good: Any, text: str) -> None:

@@ -215,17 +215,26 @@ def fsolve(
     diag: Any = None,
 ) -> Any:
     """A root of the vector function `func(x, *args)`, by MINPACK's `hybrj` with the Jacobian `fprime`, or that of the
-    compiled function. Where it does not converge there is SciPy's warning. Raises SolverOptionError for `full_output`,
-    `band` and `epsfcn`."""
-    _refuse_given("fsolve", full_output=full_output or None, band=band, epsfcn=epsfcn)
+    compiled function. Where it does not converge there is SciPy's warning. With `full_output` it gives what SciPy's
+    does, of the second part `nfev` and `fvec`. Raises SolverOptionError for `band` and `epsfcn`."""
+    _refuse_given("fsolve", band=band, epsfcn=epsfcn)
     system = System(func, x0, args, fprime, col_deriv)
     n = system.start.size
     o = {"xtol": xtol, "maxfev": maxfev, "factor": factor, "diag": diag}
     if not _fits("hybr", o) or system.value(system.start).size != n:
+        _refuse_given("fsolve", full_output=full_output or None)
         return _by_scipy(system, "hybr", {"options": o}, "fsolve")
-    x, (_, _, code) = hybrid(system, o)
-    _warned(code, _of_roots(o, n)[2:], 2)
+    x, (nfev, _, code) = hybrid(system, o)
+    texts = _of_roots(o, n)
+    if full_output:
+        return x, _told("fsolve", system, x, nfev + 2), python(code), message_among(texts, code)
+    _warned(code, texts[2:], 2)
     return x
+
+
+def _told(function: str, system: System, x: Any, nfev: Any) -> Any:
+    """What `full_output` adds about a search; what MINPACK leaves of its matrices is not known to the program."""
+    return partial(function, nfev=python(nfev), fvec=system.value(x))
 
 
 def _warned(code: Any, texts: Sequence[str], first: int) -> None:
@@ -237,11 +246,10 @@ def leastsq(
     func: Callable[..., Any], x0: Any, args: Any = (), Dfun: Any = None, full_output: Any = False,
     col_deriv: Any = False, ftol: float = 1.49012e-8, xtol: float = 1.49012e-8, gtol: float = 0.0,
     maxfev: int = 0, epsfcn: Any = None, factor: Any = 100, diag: Any = None,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, ...]:  # fmt: skip
     """The minimum of the sum of the squares of `func(x, *args)`, by MINPACK's `lmder` with the Jacobian `Dfun`, or that
-    of the compiled function, and how the search ended. Derivatives of `x` are those of the minimum. Raises
-    SolverOptionError for `full_output`."""
-    _refuse_given("leastsq", full_output=full_output or None)
+    of the compiled function, and how the search ended. Derivatives of `x` are those of the minimum. With
+    `full_output` it gives what SciPy's does, of the third part `nfev` and `fvec`."""
     system = System(func, x0, args, Dfun, col_deriv)
     o = {"ftol": ftol, "xtol": xtol, "gtol": gtol, "maxiter": maxfev, "factor": factor, "diag": diag}
     n, m = system.start.size, system.value(system.start).size
@@ -251,9 +259,23 @@ def leastsq(
         )
     if not _fits("lm", o):
         raise TypeError("Improper input parameters.")
+    if full_output:
+        x, *told = squares(system, o)
+        j = system.jacobian(x)
+        fine = (tnp.linalg.matrix_rank(j) == n) & (told[-1] >= 1) & (told[-1] <= 4)
+        # SciPy gives None in place of a matrix then.
+        fail_if(compare.not_(to_raw(fine)), SolverFailedError, "The covariance could not be estimated.")
+        return x, tnp.linalg.inv(j.T @ j), *told
     x, (_, _, code) = marquardt(system, o)
     _warned(code, _of_squares(o, n)[5:], 5)
     return x, python(code)
+
+
+def squares(system: System, o: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+    """The least squares by `marquardt`, and what `full_output` adds: about the search, a message, MINPACK's code."""
+    x, (nfev, _, code) = marquardt(system, o)
+    texts = _of_squares(o, system.start.size)
+    return x, _told("leastsq", system, x, nfev), message_among(texts, code), python(code)
 
 
 def _by_scipy(system: System, method: Any, settings: dict[str, Any], name: str = "root") -> Any:
