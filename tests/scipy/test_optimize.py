@@ -220,7 +220,7 @@ def test_least_squares_with_bounds() -> None:
         lambda a: so.minimize(energy, START, args=(a,), callback=lambda x: None).x,
         lambda a: so.minimize(energy, START, args=(a,), method="SLSQP").multipliers,
         lambda a: so.root(system, [1.0, 1.0], args=(a[0],), jac=True).x,
-        lambda a: so.fsolve(system, [1.0, 1.0], args=(a[0],), full_output=True)[0],
+        lambda a: so.fsolve(system, [1.0, 1.0], args=(a[0],), band=(1, 1)),
         lambda a: so.least_squares(lambda p: p - a, START, verbose=1).x,
         lambda a: so.least_squares(lambda p: p - a, START, loss=lambda z: z).x,
     ],

@@ -11,7 +11,7 @@ from scipy import optimize
 
 import tracejit as tj
 from tracejit import lax
-from tracejit.errors import SolverOptionError
+from tracejit.errors import FallbackWarning, SolverOptionError
 from tracejit.scipy import solving
 
 X = np.array([0.3, -1.2, 0.8])
@@ -79,7 +79,11 @@ def test_complex_values_are_not_cut_off() -> None:
 def test_functions_of_several_values_have_no_minimum(method: str) -> None:
     """SciPy says so; the first of the values was taken."""
     find = lambda c: optimize.minimize(lambda x: c * x**2, [1.0, 2.0], method=method).x
-    with pytest.raises(ValueError, match="must return a scalar value"):
-        tj.jit(find, fallback=True)(1.0)
+    with (
+        pytest.raises(ValueError, match="must return a scalar value"),
+        tj.config.override(fallback=True),
+        pytest.warns(FallbackWarning),
+    ):
+        tj.jit(find)(1.0)
     with pytest.raises(SolverOptionError, match=r"shape \(2,\), where it takes a number"):
         tj.jit(tj.jacobian(find), fallback=False)(1.0)

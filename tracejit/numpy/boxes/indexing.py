@@ -45,7 +45,7 @@ def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
     makes an array first, each time another."""
     storage = box(x.storage.value).storage if (x.scalar or x.weak) and not x.chain else x.storage
     known = shape is not None and all(type(d) is int for d in shape)
-    out = Box(storage, chain, Aval(shape, x.aval.dtype) if known else _type_of(storage, chain, shape))  # type: ignore[arg-type]
+    out = Box(storage, chain, Aval(shape, x.aval.dtype) if known else _type_of(storage, chain, shape))
     out.identity = Identity()
     return out
 
