@@ -14,7 +14,7 @@ from tracejit import numpy as tnp
 from tracejit.errors import DynamicExtentError, SolverOptionError, refusals
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.scipy.optimizing.results import complete, partial
-from tracejit.tracing import to_raw
+from tracejit.tracing import to_raw, wrap
 
 __all__ = ["isotonic_regression"]
 
@@ -47,7 +47,7 @@ def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True)
     x = (tnp.at(tnp.zeros(n))[block].add(w * y) / tnp.where(tnp.arange(n) < count, total, 1))[block]
     try:
         with refusals.attempt(DynamicExtentError):
-            total, edges = total[:count], edges[: count + 1]
+            total, edges = (wrap(to_raw(part)) for part in (total[:count], edges[: count + 1]))
     except DynamicExtentError:  # in a batch, whose examples have different numbers of blocks
         return partial("isotonic_regression", x=x if increasing else x[::-1])
     if not increasing:
