@@ -170,6 +170,32 @@ def test_a_file_is_read_anew_at_each_call(tmp_path: Path) -> None:
     assert f.trace_count == 1
 
 
+def _in_a_branch(x: Any) -> Any:
+    if x.sum() > 0:
+        np.seterr(divide="ignore")
+    return x
+
+
+def _in_a_loop(x: Any) -> Any:
+    n = 0.0
+    while n < x[0]:
+        np.seterr(divide="ignore")
+        n += 1.0
+    return n
+
+
+def _in_lanes(x: Any) -> Any:
+    return tj.vmap(lambda v: (np.seterr(divide="ignore"), v)[1])(x)
+
+
+@pytest.mark.parametrize("f", [_in_a_branch, _in_a_loop, _in_lanes])
+def test_what_may_set_or_not_says_so(f: Any) -> None:
+    before = np.geterr()
+    with pytest.raises(tj.errors.UnfollowedError, match=r"numpy\.seterr .* sets it"):
+        tj.jit(f, fallback=False)(np.ones(3))
+    assert np.geterr() == before
+
+
 def test_a_dict_of_settings_is_a_new_one_at_each_call() -> None:
     f = tj.jit(lambda x: (np.geterr(), x.sum()), fallback=False)
     first, second = f(np.ones(2))[0], f(np.ones(2))[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tests.lowering.cuda.lowering import first
-from tracejit.lowering.cuda.facts import is_set_first
+from tracejit.lowering.cuda.facts import Facts, is_set_first
 from tracejit.lowering.cuda.running import DeviceProgram
 from tracejit.lowering.loops.builder import Builder
-from tracejit.lowering.loops.nodes import BOOL, I64, Block, Const, For, If, Inst, Reg, SetSlot, Slot
+from tracejit.lowering.loops.nodes import BOOL, I64, Block, Const, For, If, Inst, Program, Reg, SetSlot, Slot
 from tracejit.lowering.lowered import Lowered
 
 SLOT = Slot("s", I64)
@@ -34,6 +34,22 @@ def test_whether_a_slot_is_set_before_it_is_read() -> None:
     assert not is_set_first(SLOT, Block([loop(none, SET), GET])), "it may have no iterations"
     assert is_set_first(SLOT, Block([loop(none, SET, GET)]))
     assert not is_set_first(SLOT, Block([loop(some, GET, SET)]))
+
+
+def test_iterations_of_a_block() -> None:
+    """`range(b << 13, min((b + 1) << 13, n))` has 8,192 iterations; of loops that only look like it nobody knows."""
+
+    def trips(first: tuple[str, int], second: tuple[str, int], least: str = "smin") -> int:
+        start, end, stop, block, n, var = (Reg(k, I64, None) for k in range(10, 16))  # type: ignore[arg-type]
+        made = [Inst(op, r, (block, Const(by, I64))) for r, (op, by) in ((start, first), (end, second))]
+        over = For(var, start, stop, Block())
+        return Facts(Program("blocks", Block([*made, Inst(least, stop, (end, n)), over]))).trips(over)
+
+    shifted, other = ("shl", 13), ("imul", 13)
+    assert trips(shifted, shifted) == 8192
+    unknown = trips(shifted, ("shl", 12))
+    assert unknown != 8192 and trips(shifted, shifted, "smax") == unknown
+    assert trips(other, other) == trips(shifted, other) == trips(other, shifted) == unknown
 
 
 def test_what_a_branch_leaves_alone_is_kept() -> None:
