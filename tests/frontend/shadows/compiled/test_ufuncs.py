@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -11,13 +12,32 @@ import pytest
 
 import tracejit as tj
 
+_LATER: dict[str, Any] = {}
+
+
+def later(compiler: Any) -> Callable[[Any], Any]:
+    """Numba compiles the function for its signatures when a test of this file runs: not when the file is read, which
+    every process of the tests does, whichever tests it runs."""
+
+    def decorated(f: Any) -> Any:
+        _LATER[f.__name__] = compiler
+        return f
+
+    return decorated
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    names = globals()
+    names |= {name: compiler(names[name]) for name, compiler in _LATER.items()}
+
 
 @numba.vectorize
 def clipped(a: Any, b: Any) -> Any:
     return a + b if a > b else a * b
 
 
-@numba.vectorize([numba.float64(numba.float64)])
+@later(numba.vectorize([numba.float64(numba.float64)]))
 def bell(a: Any) -> Any:
     return np.exp(-a * a)
 
@@ -82,13 +102,13 @@ def test_other_calls_of_vectorized_functions_are_pythons(f: Any) -> None:
 F, N = numba.float64, numba.int64
 
 
-@numba.guvectorize([(F[:], F, F[:])], "(n),()->(n)")
+@later(numba.guvectorize([(F[:], F, F[:])], "(n),()->(n)"))
 def shifted(x: Any, y: Any, out: Any) -> None:
     for i in range(x.shape[0]):
         out[i] = x[i] + y
 
 
-@numba.guvectorize([(F[:, :], F[:, :], F[:, :])], "(m,n),(n,p)->(m,p)")
+@later(numba.guvectorize([(F[:, :], F[:, :], F[:, :])], "(m,n),(n,p)->(m,p)"))
 def product(a: Any, b: Any, out: Any) -> None:
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
@@ -98,12 +118,12 @@ def product(a: Any, b: Any, out: Any) -> None:
             out[i, j] = total
 
 
-@numba.guvectorize([(N[:], N[:], N[:])], "(n)->(),()")
+@later(numba.guvectorize([(N[:], N[:], N[:])], "(n)->(),()"))
 def extremes(x: Any, low: Any, high: Any) -> None:
     low[0], high[0] = x.min(), x.max()
 
 
-@numba.guvectorize("(n)->()")
+@later(numba.guvectorize("(n)->()"))
 def untyped(x: Any, out: Any) -> None:
     out[0] = x[0] / x[1]
 
@@ -189,7 +209,7 @@ def limited(a: Any) -> Any:
     return scale
 
 
-@numba.vectorize(["int64(int64,int64)", "float64(float64,float64)"])
+@later(numba.vectorize(["int64(int64,int64)", "float64(float64,float64)"]))
 def floors(a: Any, b: Any) -> Any:
     return a // b if b != 0 else 0
 
