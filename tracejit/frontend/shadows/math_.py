@@ -49,7 +49,7 @@ _RENAMED = {
 
 
 #: Functions whose results are infinite because they are large; those of others have a pole there.
-_GROWING = frozenset(("exp", "exp2", "expm1", "cosh", "sinh", "pow", "ldexp", "gamma"))
+_GROWING = frozenset(("pow", "ldexp", "gamma"))
 #: Which raise nothing.
 _QUIET = frozenset(("copysign", "degrees", "fabs", "nextafter", "ulp", "isnan", "isinf", "isfinite", "erf", "erfc",
                     "hypot", "cbrt", "tanh", "atan", "atan2", "asinh", "radians"))  # fmt: skip
@@ -73,6 +73,20 @@ _OUTSIDE: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+def _between(limit: float, size: Callable[[Any], Any] = lambda x: x) -> Callable[[Any], Any]:
+    """Finite, and above a limit."""
+    return lambda x: numbers.all_hold(_co.gt(size(x), _F64.type(limit)), _co.lt(size(x), _F64.type(math.inf)))
+
+
+#: The numbers for which a function of one argument raises a range error, and nothing else does: those above the largest
+#: one whose result, rounded, is finite.
+_TOO_LARGE: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("exp", "expm1"), _between(float.fromhex("0x1.62e42fefa39efp+9"))),
+    **dict.fromkeys(("cosh", "sinh"), _between(float.fromhex("0x1.633ce8fb9f87dp+9"), _ar.abs)),
+    "exp2": _between(math.nextafter(1024, 0)),
+}
+
+
 def _checked(name: str, xs: Sequence[Any], result: Any) -> None:
     """The checks of a function on raw floats: NaN of numbers is a domain error, infinity of finite ones a domain or a
     range error."""
@@ -80,6 +94,9 @@ def _checked(name: str, xs: Sequence[Any], result: Any) -> None:
         return
     if name in _OUTSIDE:
         numbers.fail_if(_OUTSIDE[name](xs[0]), NumberDomainError, "math domain error")
+        return
+    if name in _TOO_LARGE:
+        numbers.fail_if(_TOO_LARGE[name](xs[0]), NumberRangeError, "math range error")
         return
     given = [_co.not_(_co.isnan(x)) for x in xs]
     lost = numbers.all_hold(_co.isnan(result), *given)
