@@ -1,5 +1,7 @@
 """Fields, particles, chance."""
 
+import math
+
 import numpy as np
 
 from examples.programs import program
@@ -172,6 +174,31 @@ def asian_option(normals, spot, strike, volatility):
         else:
             total += max(mean - strike, 0.0)
     return np.exp(-0.02) * total / paths
+
+
+@program(lambda rng, n: (rng.uniform(50, 150, n), rng.uniform(80, 120, n), 0.02, 0.3), wrt=(0, 1, 2, 3))
+def call_options(spots, strikes, rate, volatility):
+    """Black and Scholes' prices of calls that end in a year, one by one, by the functions of `math`."""
+    prices = np.empty_like(spots)
+    for n in range(len(spots)):
+        d1 = (math.log(spots[n] / strikes[n]) + rate) / volatility + 0.5 * volatility
+        d2 = d1 - volatility
+        up = 0.5 * (1.0 + math.erf(d1 / math.sqrt(2.0)))
+        down = 0.5 * (1.0 + math.erf(d2 / math.sqrt(2.0)))
+        prices[n] = spots[n] * up - strikes[n] * math.exp(-rate) * down
+    return prices
+
+
+@program(lambda rng, n: (rng.normal(size=n), rng.normal(size=n), 0.3), wrt=(0, 1, 2))
+def kernel_density(points, samples, width):
+    """The logarithm of a density that is estimated from samples, summed over points."""
+    total = 0.0
+    for a in range(len(points)):
+        density = 0.0
+        for b in range(len(samples)):
+            density += math.exp(-0.5 * ((points[a] - samples[b]) / width) ** 2)
+        total += math.log(density / (len(samples) * width))
+    return total
 
 
 @program(lambda rng, n: (100.0, 105.0, 0.03, 0.25, 3 * n), wrt=(0, 1, 2, 3), static=(4,))

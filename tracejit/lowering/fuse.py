@@ -9,6 +9,7 @@ from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.jaxpr import Jaxpr, Literal, Var
 from tracejit.lowering.emit.nests import Nests
 from tracejit.lowering.llvm.streams import choose as choose_streams
+from tracejit.lowering.loops.distribute import distribute
 from tracejit.lowering.loops.extents import pass_sizes
 from tracejit.lowering.loops.interrupt import make_interruptible
 from tracejit.lowering.loops.join import join_loops
@@ -67,6 +68,7 @@ def lower(
     if not device:
         cut_strips(program, ctx.homes)
         run_together(program, ctx.homes)
+        distribute(program, ctx.homes)
     parallelise(program, ctx.homes, notes, *([1] if device else []))
     if not device:
         choose_streams(
