@@ -45,6 +45,7 @@ def column(writer: Writer, x: Any, what: str) -> str | None:
     found = FIELDS.get(x.storage) if FIELDS else None
     if found is None or id(x.storage) in writer.session.outside:
         return None
+    _structured.judge_choice(x)
     array, name, dtype = found[0](), *found[1:]
     if x.chain:
         raise _structured.unfollowed()

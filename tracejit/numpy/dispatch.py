@@ -219,6 +219,10 @@ def _out_place(np_function: Any) -> tuple[int, list[str]]:
     return (names.index("out"), names) if "out" in names else (sys.maxsize, names)
 
 
+#: They take the dtype of their argument.
+_LIKE = (np.zeros_like, np.ones_like, np.empty_like)
+
+
 def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
     """Like `implements`, for functions whose results are boxes whenever something is traced."""
 
@@ -237,6 +241,8 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
                 return caller(np_function, fn, args, kwargs)
             kwargs.pop("like", None)
             given = kwargs["dtype"] if "dtype" in kwargs else args[place] if len(args) > place else None
+            if given is None and np_function in _LIKE and args and isinstance(args[0], np.ndarray):
+                given = args[0].dtype
             if given is not None and (structure := dtypes.structure_of(given)) is not None:
                 return _structured.made(np_function, structure, args, kwargs)
             ours = _of_times(np_function, fn, args, kwargs) if dtypes.TIMES else fn

@@ -37,8 +37,8 @@ SEQUENCES: dict[type, Callable[[Any], Box]] = {}
 #: Classes that stand for a subclass of NumPy's arrays -> what calls a function of NumPy's for objects of it:
 #: `call(function, ours, args, kwargs)`.
 SUBCLASSES: dict[type, Callable[..., Any]] = {}
-#: The storages of columns of structured arrays that traced code has made -> the array, weakly, the name of the field,
-#: and the array's dtype.
+#: The storages of columns of structured arrays in traced code -> the array, weakly, the name of the field, and the
+#: array's dtype.
 FIELDS: weakref.WeakKeyDictionary[Storage, tuple[Any, str, np.dtype]] = weakref.WeakKeyDictionary()
 #: Arrays of which there is one only, such as `np.ma.masked`: as results they are themselves.
 SINGLETONS: list[Any] = []

@@ -9,7 +9,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.api.fallback import Python
-from tracejit.numpy.structured.array import Structured, layout_of_field, of_array
+from tracejit.numpy.boxes.memory import layout_of_field
+from tracejit.numpy.structured.array import Structured, of_array
 
 PARTICLE = np.dtype([("x", "f8"), ("v", "f8"), ("id", "i4")])
 
@@ -49,6 +50,38 @@ def test_derivatives_of_what_a_traced_function_makes() -> None:
     slope = (f(0.5 + 1e-4) - f(0.5 - 1e-4)) / 2e-4
     for g in (tj.grad(f), tj.jit(tj.grad(f)), tj.jacfwd(f)):
         assert g(0.5) == pytest.approx(slope, rel=1e-3)
+
+
+def test_what_derivatives_hand_out_shares_memory_as_in_python() -> None:
+    kept = []
+
+    def made(y: Any) -> Any:
+        p = np.zeros(3, PARTICLE)
+        p["x"] = y * np.arange(3)
+        kept.append(p)
+        return (p["x"] * p["x"]).sum(), (p, p["x"], p)
+
+    (_, (p, x, again)), slope = tj.value_and_grad(made, has_aux=True)(2.0)
+    assert slope == 20.0 and p.dtype == PARTICLE and p is again and kept[-1] is p
+    assert x.strides == p["x"].strides and np.shares_memory(x, p)
+    with pytest.raises(tj.errors.UnfollowedError, match="made anew"):
+        tj.value_and_grad(lambda y: (y, made(y)[1][0][1:]), has_aux=True)(2.0)
+
+
+def test_which_of_several_a_condition_chooses_is_not_guessed() -> None:
+    first, second = particles(), particles()
+
+    def chosen(x: Any) -> Any:
+        t = first if x > 0 else second
+        t["x"] += x
+        return t
+
+    with pytest.raises(tj.errors.UnfollowedError, match="a condition decides"):
+        tj.jit(chosen, fallback=False)(1.0)
+    with pytest.raises(tj.errors.UnfollowedError, match="a branch or loop decides"):
+        tj.jit(lambda x: chosen(x) is first, fallback=False)(1.0)
+    assert tj.jit(lambda x: chosen(x)["id"].sum(), fallback=False)(1.0) == 10
+    assert first["x"][0] == 1.0 and second["x"][0] == 0.0
 
 
 def test_lanes_have_columns_of_their_own() -> None:

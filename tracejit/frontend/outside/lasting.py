@@ -20,12 +20,14 @@ from tracejit.frontend.outside.questions import code_in, noticed, sees
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, objects
 from tracejit.frontend.text.deferred import Text
+from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes import lasting
 from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.captured.written import scope
-from tracejit.numpy.operands import is_subclassed
+from tracejit.numpy.operands import FIELDS, is_subclassed
 from tracejit.tracing import STATE, Box
 
+_structured: Any = LazyModule("tracejit.numpy.structured")
 _INSIDE = (list, collections.deque, dict, collections.OrderedDict, collections.defaultdict, set)
 
 
@@ -75,6 +77,10 @@ class Lasting:
         """`x` without traced values and stand-ins: an array, the user's object, or the container or object itself, of
         which the parts have become so; tuples are made anew where they have such parts. The trace of a program
         knows no values: there only stand-ins become the user's objects."""
+        if FIELDS and not self.session.guarded and _is_structured(x):
+            if id(x) not in self.met:
+                self.met[id(x)] = x, _structured.settled(x, self.of, self.arrays.of)
+            return self.met[id(x)][1]
         if type(x) is Box:
             return x if self.session.guarded else self.arrays.of(x)
         if type(x) is Text and not self.session.guarded:
@@ -182,6 +188,11 @@ def watched(session: Run) -> Iterator[None]:
     these."""
     with noticed(session), contextlib.nullcontext() if session.guarded else scope(session.in_place):
         yield
+
+
+def _is_structured(x: Any) -> bool:
+    """Whether it is a structured array that traced code has made, or a column of one."""
+    return x.storage in FIELDS if type(x) is Box else is_subclassed(x) and _structured.is_structured(x)
 
 
 def _apart(out: Any) -> Any:

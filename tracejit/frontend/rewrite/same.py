@@ -17,6 +17,7 @@ from tracejit.frontend.shadows import behind
 from tracejit.frontend.shadows.classes import users_class
 from tracejit.numpy.boxes.sharing.either import VAGUE, listed, may_share, storages_of
 from tracejit.numpy.boxes.sharing.references import Row, row_at
+from tracejit.numpy.operands import is_subclassed
 from tracejit.tracing import Box, Storage
 
 _ARRAYS = "whether two arrays are one"
@@ -27,6 +28,8 @@ def are_one(x: Any, y: Any) -> Any:
     UnfollowedError."""
     if type(x) is Box and type(y) is Box:
         return _are_one_array(x, y)
+    if is_subclassed(x) and is_subclassed(y) and (x.tj_is_chosen() or y.tj_is_chosen()):
+        raise UnfollowedError(what=_ARRAYS, reason="a branch or loop decides which they are")
     choices = capturing().choices
     for a in (x, *(o.container for o in choices.options(x))):
         for b in (y, *(o.container for o in choices.options(y))):

@@ -94,7 +94,7 @@ def _type_of(x: Any) -> Any:
         judge_type(x)
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
-    if type(x) is CapturedArray:
+    if type(x) is CapturedArray or type(x) is np.ndarray:
         return ndarray
     if is_subclassed(x):
         made = "_tj_class" in vars(type(x))  # a class that traced code knows by another name

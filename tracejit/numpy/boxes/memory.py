@@ -140,6 +140,17 @@ def strides_in(shape: Shape, order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+def layout_of_field(dtype: np.dtype, name: str, shape: Any) -> tuple[int, ...] | None:
+    """The strides in elements of a field of a new array; None if it is in C order."""
+    field = dtype[name]
+    sizes = [length(d) for d in shape]
+    outer = len(sizes) - len(field.shape)
+    steps = [s * dtype.itemsize for s in c_strides(tuple(sizes[:outer]))]
+    steps += [s * field.base.itemsize for s in c_strides(field.shape)]
+    strides = in_elements(tuple(steps), field.base.itemsize)
+    return None if strides == c_strides(tuple(sizes)) else strides
+
+
 def order_of_strides(
     strides: tuple[int, ...] | None, shape: tuple[Any, ...] | None = None
 ) -> tuple[int, ...] | None:

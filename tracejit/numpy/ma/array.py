@@ -15,6 +15,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.errors import UnfollowedError, UnsupportedFunctionError
 from tracejit.numpy.boxes.conversions import class_of
+from tracejit.numpy.boxes.sharing.either import Either
 from tracejit.numpy.operands import SUBCLASSES, nested, raw
 from tracejit.tracing import Box, new_array
 
@@ -78,6 +79,10 @@ class Array(metaclass=ArrayMeta):
     def tj_parts(self) -> list[tuple[tuple[bool, Any], Any]]:
         """The data and the mask, with the steps to them."""
         return [((True, n), x) for n, x in zip(("data", "mask"), tree.one_level(self)[0], strict=True)]
+
+    def tj_is_chosen(self) -> bool:
+        """Whether a condition decides which of several arrays it is."""
+        return isinstance(self._tj_box.storage, Either)
 
     def tj_rows(self) -> Box | None:
         """None: loops run over the list of its items."""

@@ -15,8 +15,27 @@ from __future__ import annotations
 
 from tracejit.numpy.structured import nodes
 from tracejit.numpy.structured.calls import made
-from tracejit.numpy.structured.nodes import adopted, in_gaps, is_new, is_structured, unfollowed, whole
+from tracejit.numpy.structured.nodes import (
+    adopted,
+    in_gaps,
+    is_new,
+    is_structured,
+    judge_choice,
+    settled,
+    unfollowed,
+    whole,
+)
 
-__all__ = ["adopted", "in_gaps", "is_new", "is_structured", "made", "unfollowed", "whole"]
+__all__ = [
+    "adopted",
+    "in_gaps",
+    "is_new",
+    "is_structured",
+    "judge_choice",
+    "made",
+    "settled",
+    "unfollowed",
+    "whole",
+]
 
 nodes.enter()

@@ -17,7 +17,8 @@ import numpy as np
 
 from tracejit.errors import RefusedFunctionError, UnsupportedFunctionError
 from tracejit.numpy.boxes.indexing import view_of_all
-from tracejit.numpy.boxes.memory import c_strides, in_elements, length
+from tracejit.numpy.boxes.memory import layout_of_field
+from tracejit.numpy.boxes.sharing.either import Either
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import FIELDS
 from tracejit.tracing import Box, new_array
@@ -33,14 +34,20 @@ class Foreign:
 
 
 class Structured:
-    """A structured array, or one element of it (`is_record`). `cls`: NumPy's class of it."""
+    """A structured array, or one element of it (`is_record`). `cls`: NumPy's class of it; `is_new`: it is none of
+    outside."""
 
     __slots__ = ("__weakref__", "_tj_around", "_tj_columns", "_tj_dtype", "_tj_kind", "_tj_record")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1.0
 
     def __init__(
-        self, dtype: np.dtype, columns: Sequence[Any], cls: type = np.ndarray, is_record: bool = False
+        self,
+        dtype: np.dtype,
+        columns: Sequence[Any],
+        cls: type = np.ndarray,
+        is_record: bool = False,
+        is_new: bool = True,
     ) -> None:
         assert dtype.names is not None
         store = object.__setattr__
@@ -50,15 +57,18 @@ class Structured:
         store(self, "_tj_record", is_record)
         store(self, "_tj_around", None)  # the array of which it is a field, weakly
         for name, column in self._tj_columns.items():
-            if type(column) is Box and not column.chain and column.storage.origin is None:
-                self._hold(name, column)
+            if type(column) is Box and not column.chain:
+                self._hold(name, column, is_new)
             elif type(column) is Structured and column._tj_around is None:
                 store(column, "_tj_around", weakref.ref(self))
 
-    def _hold(self, name: str, column: Box) -> None:
-        """Be the array of a column that is new: it lies in memory as a field of this one does."""
-        if column.storage not in FIELDS:
-            FIELDS[column.storage] = weakref.ref(self), name, self._tj_dtype
+    def _hold(self, name: str, column: Box, is_new: bool) -> None:
+        """Be the array of a column, if it has none: a new one lies in memory as a field of this array does."""
+        known = FIELDS.get(column.storage)
+        if known is not None and (known[0]() is not None or is_new):
+            return
+        FIELDS[column.storage] = weakref.ref(self), name, self._tj_dtype
+        if is_new:
             column.storage.layout = layout_of_field(self._tj_dtype, name, column.aval.shape)
 
     # ---- what it is
@@ -74,7 +84,7 @@ class Structured:
         """Its shape: that of a column, without the dimensions of the field itself."""
         name, column = self.tj_some_column()
         own = self._tj_dtype[name].shape
-        return tuple(column.shape[: len(column.shape) - len(own)])
+        return (*list(column.shape)[: len(column.shape) - len(own)],)
 
     @property
     def size(self) -> Any:
@@ -97,6 +107,10 @@ class Structured:
     def tj_parts(self) -> list[tuple[tuple[bool, Any], Any]]:
         """The columns, with the steps to them."""
         return [((False, name), column) for name, column in self._tj_columns.items()]
+
+    def tj_is_chosen(self) -> bool:
+        """Whether a condition decides which of several arrays it is."""
+        return any(isinstance(b.storage, Either) for b in boxes_of(self))
 
     def tj_rows(self) -> Box | None:
         """An array of as many rows; None if it has no rows."""
@@ -171,7 +185,7 @@ class Structured:
             if name not in self._tj_columns:
                 raise KeyError(name)
         dtype: Any = self._tj_dtype[names]
-        return Structured(dtype, [self._tj_columns[n] for n in names], self._tj_kind, self._tj_record)
+        return Structured(dtype, [_view(self._tj_columns[n]) for n in names], self._tj_kind, self._tj_record)
 
     def _places(self, index: Any) -> tuple[bool, list[Any]]:
         """Whether the index is that of one element, and the index of each column, of which the dimensions that belong
@@ -205,6 +219,12 @@ class Structured:
 
     # ---- methods
 
+    def __copy__(self) -> Structured:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Structured:
+        return self.copy()
+
     def copy(self, order: str = "C") -> Structured:
         """A new array with the same elements."""
         return self.tj_each(lambda c: c.copy(), self._tj_record)
@@ -215,11 +235,8 @@ class Structured:
         plain = cls is None or getattr(cls, "_tj_class", cls) is np.ndarray
         if self._tj_record or (dtype is not None and type is not None) or not (plain or cls is np.recarray):
             raise UnsupportedFunctionError(name="ndarray.view of a structured array as another dtype")
-        return Structured(
-            self._tj_dtype,
-            [*self._tj_columns.values()],
-            self._tj_kind if cls is None else np.ndarray if plain else cls,
-        )
+        kind = self._tj_kind if cls is None else np.ndarray if plain else cls
+        return Structured(self._tj_dtype, [_view(c) for c in self._tj_columns.values()], kind)
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
         """Sorts in place, by the fields in `order` first."""
@@ -270,15 +287,9 @@ def _equal(a: Structured, b: Any) -> Any:
     return functools.reduce(both, [x == y if type(x) is Structured else equal(x, y) for x, y in columns])
 
 
-def layout_of_field(dtype: np.dtype, name: str, shape: Any) -> tuple[int, ...] | None:
-    """The strides in elements of a field of a new array; None if it is in C order."""
-    field = dtype[name]
-    sizes = [length(d) for d in shape]
-    outer = len(sizes) - len(field.shape)
-    steps = [s * dtype.itemsize for s in c_strides(tuple(sizes[:outer]))]
-    steps += [s * field.base.itemsize for s in c_strides(field.shape)]
-    strides = in_elements(tuple(steps), field.base.itemsize)
-    return None if strides == c_strides(tuple(sizes)) else strides
+def _view(column: Any) -> Any:
+    """All of a column, which is another array."""
+    return view_of_all(column) if type(column) is Box else column
 
 
 def _without_arrays(one: Structured) -> list[Any]:

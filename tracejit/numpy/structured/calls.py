@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import UnsupportedFunctionError
+from tracejit.numpy.boxes.memory import layout_of_field
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import has_box
-from tracejit.numpy.structured.array import Structured, layout_of_field, of_array, put
+from tracejit.numpy.structured.array import Structured, of_array, put
 from tracejit.tracing import Box
 
 
@@ -139,6 +140,8 @@ def made(function: Any, dtype: np.dtype, args: tuple[Any, ...], kwargs: dict[str
             raise refuse(function)
         put(new, fill)
         return new
+    if function in LIKE:
+        return FORMS[function](*[of_array(a) if isinstance(a, np.ndarray) else a for a in args], **kwargs)
     if function in (np.array, np.asarray, np.asanyarray) and len(args) <= 2 and not kwargs.keys() - {"dtype"}:
         return _of_values(next(iter(args)), dtype)
     raise refuse(function)
@@ -173,6 +176,7 @@ def _of_values(x: Any, dtype: np.dtype) -> Structured:
     return new
 
 
+LIKE = {np.zeros_like: np.zeros, np.ones_like: np.ones, np.empty_like: np.empty}
 #: NumPy's functions -> what they are for structured arrays.
 FORMS: dict[Any, Callable[..., Any]] = {
     **{
@@ -191,10 +195,7 @@ FORMS: dict[Any, Callable[..., Any]] = {
             ),
         )
     },
-    **{
-        f: _like(f, p)
-        for f, p in ((np.zeros_like, np.zeros), (np.ones_like, np.ones), (np.empty_like, np.empty))
-    },
+    **{f: _like(f, p) for f, p in LIKE.items()},
     np.ravel: _ravel,
     np.sort: _sort,
     np.argsort: _argsort,

@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.errors import UnfollowedError
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.sharing.either import Either
 from tracejit.numpy.dispatch import Adopted
 from tracejit.numpy.operands import FIELDS, SUBCLASSES
 from tracejit.numpy.structured.array import Foreign, Structured, boxes_of, is_numbers
@@ -34,7 +35,8 @@ def _together(aux: Any, children: Iterable[Any]) -> Any:
     columns = list(children)
     if not all(isinstance(c, (np.ndarray, np.generic)) for c in columns):
         columns = [box(c) if isinstance(c, (Value, np.ndarray, np.generic)) else c for c in columns]
-        return Structured(dtype, columns, cls, is_record)
+        itself = _itself(aux, columns)
+        return Structured(dtype, columns, cls, is_record) if itself is None else itself
     given = [np.asarray(c) for c in columns]
     made = _view_of_one(dtype, given)
     if made is None:
@@ -44,6 +46,22 @@ def _together(aux: Any, children: Iterable[Any]) -> Any:
             made[name] = column
     made = made.view(cls) if cls is not np.ndarray else made
     return made[()] if is_record else made
+
+
+def _itself(aux: Any, columns: list[Any]) -> Structured | None:
+    """The array whose columns these are; None if there is none."""
+    first = next((c for c in columns if type(c) is Box), None)
+    array = FIELDS[first.storage][0]() if first is not None and first.storage in FIELDS else None
+    if array is None or (array.dtype, array._tj_kind, array._tj_record) != aux:
+        return None
+    return array if all(map(_is_same, columns, array._tj_columns.values())) else None
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether two columns are one."""
+    if type(x) is Box and type(y) is Box:
+        return x.storage is y.storage and x.chain == y.chain == () and x.identity is y.identity
+    return x is y
 
 
 def _view_of_one(dtype: np.dtype, columns: list[np.ndarray]) -> np.ndarray | None:
@@ -88,7 +106,8 @@ def adopted(value: Any) -> Adopted | None:
 
     def make(*columns: Any) -> Structured:
         known = dict(zip(used, columns, strict=False))
-        return Structured(dtype, [known[n] if n in known else Foreign(n) for n in dtype.names], type(value))
+        held = [known[n] if n in known else Foreign(n) for n in dtype.names]
+        return Structured(dtype, held, type(value), is_new=False)
 
     return Adopted(tuple(used), ("dtype",), make)
 
@@ -124,6 +143,7 @@ def whole(
     for c in columns:
         if type(c) is not Box or id(c.storage) in outside or c.storage not in FIELDS:
             continue
+        judge_choice(c)
         owner, name, dtype = FIELDS[c.storage]
         if owner() is None and not c.chain:  # a view of all of it, which is the array now
             owner = weakref.ref(x)
@@ -143,12 +163,36 @@ def whole(
     return make, [b for group in boxes for b in group]
 
 
+def settled(x: Any, of: Callable[[Any], Any], value_of: Callable[[Any], Any]) -> Any:
+    """What a structured array, or a column of one, is for the user when an eager run is over. `of` gives what other
+    objects are, `value_of` the value of a box.
+
+    Raises UnfollowedError for a part of an array that the run has made, which it would not share memory with."""
+    if type(x) is Structured:
+        make, boxes = whole(x, ())
+        return make(*map(value_of, boxes))
+    array, name, dtype = FIELDS[x.storage]
+    owner = array()
+    if x.chain:
+        raise unfollowed()
+    if owner is not None:
+        return of(owner)[name]
+    value = value_of(x)
+    return in_gaps(dtype, name, value) if isinstance(value, np.ndarray) else value
+
+
 def in_gaps(dtype: np.dtype, name: str, column: Any) -> np.ndarray:
     """The column as a field of an array of which nothing else is known."""
     rank = np.ndim(column) - len(dtype[name].shape)
     made = np.zeros(np.shape(column)[:rank], dtype)
     made[name] = column
     return made[name]
+
+
+def judge_choice(column: Box) -> None:
+    """Raises UnfollowedError for a column that a condition chooses among others, which share memory with it."""
+    if isinstance(column.storage, Either) and column.storage.alive():
+        raise UnfollowedError(what="a structured array", reason="a condition decides which of several it is")
 
 
 def unfollowed() -> UnfollowedError:
