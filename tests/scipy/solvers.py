@@ -55,7 +55,7 @@ for _m in ("CG", "BFGS", "L-BFGS-B", "SLSQP", "Powell", *SEARCHES, *WITH_HESSIAN
     add(
         f"minimize {_m}",
         lowest(_m),
-        near=2e-2 if _m in SEARCHES else 3e-4,
+        near=5e-2 if _m in SEARCHES else 3e-4,
         like=1e-5,
         theirs=lowest("BFGS") if _m in WITH_HESSIANS else None,
     )
@@ -63,7 +63,7 @@ for _m in ("Nelder-Mead", "Powell", "L-BFGS-B", "TNC", "COBYLA", "COBYQA", "SLSQ
     add(
         f"minimize {_m} bounds",
         lambda t, m=_m: lowest(m, bounds=[(0, 0.5 + 0.1 * t[1]), (None, 3)])(t),
-        near=2e-2 if _m in SEARCHES else 1e-3,
+        near=5e-2 if _m in SEARCHES else 1e-3,
         like=1e-4 if _m == "trust-constr" else 1e-5,
     )
 for _m in ("SLSQP", "COBYLA", "COBYQA", "trust-constr"):

@@ -97,6 +97,16 @@ def test_analytic_derivatives_to_second_order() -> None:
     np.testing.assert_allclose(many, 2 * np.exp([-0.5, -0.7, -3.0]), rtol=1e-8)
 
 
+def test_odeint_of_a_number() -> None:
+    find = lambda c: scipy.integrate.odeint(lambda y, t: -y * t * c, c, TIMES)
+    got = tj.jit(find, fallback=False)(2.0)
+    assert got.shape == (len(TIMES), 1)
+    np.testing.assert_allclose(got, find(2.0), rtol=1e-6, atol=1e-7)
+    exact = lambda c: c * np.exp(-c * TIMES[-1] ** 2 / 2)
+    slope = (1 / 2 - TIMES[-1] ** 2 / 2) * exact(2.0)
+    np.testing.assert_allclose(tj.jit(tj.grad(lambda c: find(c)[-1, 0]))(2.0), slope, rtol=1e-5)
+
+
 def test_odeint() -> None:
     def pendulum(y, t, c):
         return [y[1], -np.sin(y[0]) - c * y[1]]

@@ -55,5 +55,6 @@ def odeint(
         "rtol": 1e-10 if rtol is None else tnp.maximum(rtol / 10, 1e-13),
         "atol": 1e-10 if atol is None else atol / 10,
     }
+    y0 = y0 if tnp.ndim(y0) else tnp.asarray(y0).reshape(1)  # the function gets an array of one
     out = solve_ivp(fun, (times[0], times[-1]), y0, "DOP853", times, args=args, **tight)
     return tnp.swapaxes(out["y"], 0, 1)
