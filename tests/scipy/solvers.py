@@ -387,8 +387,10 @@ def chain(t: Any) -> Any:
     )
 
 
-for _m in ("cg", "bicgstab", "gmres", "minres", "bicg", "cgs", "lgmres", "qmr", "tfqmr", "gcrotmk"):
+for _m in ("cg", "bicgstab", "gmres", "bicg", "cgs", "lgmres", "qmr", "tfqmr", "gcrotmk"):
     add(_m, lambda t, m=_m: getattr(sl, m)(chain(t), LOAD * t[1], rtol=1e-12)[0])
+BANDS = sp.csr_array(np.diag(np.full(6, 4.0)) - np.eye(6, k=1) - np.eye(6, k=-1))
+add("minres", lambda t: sl.minres(BANDS * t[0], LOAD * t[1], rtol=1e-12)[0])
 for _m in ("lsqr", "lsmr"):
     add(_m, lambda t, m=_m: getattr(sl, m)(chain(t), LOAD * t[1], atol=1e-14, btol=1e-14)[0])
 add("spsolve", lambda t: sl.spsolve(chain(t), LOAD * t[1]))
