@@ -178,9 +178,11 @@ class Attributed:
     """A jitted function, which users may give attributes as they may a plain one."""
 
     fun: Any
+    #: What every one has.
     _OWN = frozenset(
-        {"fun", "options", "python", "trace_count", "retraces", "elsewhere"}
-    )  # what every one has
+        ("fun", "options", "python", "trace_count", "retraces", "elsewhere", "__wrapped__", "__dict__")
+        + ("_varying", "_programs", "_fast", "_near", "_own")
+    )
 
     @property
     def _numba_type_(self) -> Any:
@@ -190,7 +192,6 @@ class Attributed:
     def users_attributes(self) -> dict[str, Any]:
         """The attributes that the user gave to the function."""
         held = {} if type(self.fun) is types.FunctionType else getattr(self.fun, "__dict__", {})
-        copied = {n for n, x in held.items() if vars(self).get(n) is x}  # by functools.update_wrapper
-        own = self._OWN | copied
-        found = {n: x for n, x in vars(self).items() if n[0] != "_" and n not in own}
-        return {n: x for n, x in found.items() if not type(x).__module__.startswith("tracejit.")}
+        named = {n: getattr(self.fun, n, None) for n in functools.WRAPPER_ASSIGNMENTS}
+        copied = {n for n, x in {**held, **named}.items() if vars(self).get(n) is x}  # by functools.update_wrapper
+        return {n: x for n, x in vars(self).items() if n not in self._OWN | copied}

@@ -56,11 +56,11 @@ def of(session: Run, cls: type) -> Members:
     return known
 
 
-def written(session: Run, cls: type, name: str) -> Any:
-    """What the run has written to the attribute that a class, or an object of it, has by this name; MISSING if it is
-    the one of before."""
+def written(session: Run, cls: type, name: str, after: type | None = None) -> Any:
+    """What the run has written to the attribute that a class, or an object of it, has by this name, or of those `after`
+    one of its classes if that is given; MISSING if it is the one of before."""
     if session.members:
-        for base in cls.__mro__:
+        for base in cls.__mro__ if after is None else cls.__mro__[cls.__mro__.index(after) + 1 :]:
             names = session.members.get(id(base))
             if names is not None and name in names.writes:
                 return names.writes[name]
@@ -123,6 +123,24 @@ def keep(session: Run, member: Any) -> None:
     for name, x in vars(member).items():
         if name[:1] != "_":
             session.check(held.item(name), "value" if is_plain(x) else "is", x)
+
+
+#: What functions and classes are called, and what is said of them: attributes that anyone may assign.
+NAMES = frozenset(("__name__", "__qualname__", "__module__", "__doc__"))
+
+
+def keep_name(x: Any, name: str) -> None:
+    """Guard what a function or a class of outside is called, of which the traced code has `x`; nothing of others."""
+    session = active.session()
+    if session is None or not session.guarded:
+        return
+    real, here = session.original_of(x), session.where_is(x)
+    itself = isinstance(real, type) or hasattr(type(real), "users_attributes")
+    if not (itself or (here is not None and type(real) is types.FunctionType)):
+        return  # it is none, or new
+    if is_plain(found := getattr(real, name, None)):
+        node = here or root(real, "attribute", getattr(real, "__name__", ""))
+        session.check(node.attr(name), "value", found)
 
 
 def changes(session: Run) -> Iterator[tuple[Change, bool]]:

@@ -31,9 +31,9 @@ from tracejit.control.regions.rules import (
     union_effects,
     zero_tangents,
 )
-from tracejit.control.regions.staging import call_untraced, flatten, stage_user
+from tracejit.control.regions.staging import call_untraced, flatten, go_on, stage_user
 from tracejit.control.transformed import transformed
-from tracejit.errors import ArgumentTypeError, FunctionNeededError, MemoryBudgetError
+from tracejit.errors import ArgumentTypeError, FunctionNeededError, MemoryBudgetError, TracejitError
 from tracejit.interpreters import jit
 from tracejit.interpreters.autodiff.jvp import jvp_jaxpr
 from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
@@ -51,7 +51,7 @@ from tracejit.ir.primitive import LINEAR, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops.building import helpers
 from tracejit.records import record
-from tracejit.tracing import bind, call_user, is_tracing, new_trace, use_trace, wrap
+from tracejit.tracing import bind, call_user, current_trace, is_tracing, new_trace, use_trace, wrap
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "optimization_barrier", "remat"]
 
@@ -110,22 +110,35 @@ def checkpoint(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if not is_tracing():
             return call_untraced(fun, static, args, kwargs)
+        is_recorded = current_trace().staged  # of what programs leave in objects of outside they know themselves
         fixed = {n % len(args) for n in static}
         given = flatten(([a for n, a in enumerate(args) if n not in fixed], kwargs))
+        raised: list[Exception] = []
 
         def call(traced: tuple[list[Any], dict[str, Any]]) -> Any:
             it = iter(traced[0])
             full = [a if n in fixed else next(it) for n, a in enumerate(args)]
-            return call_user(fun, *full, **traced[1])
+            try:
+                return call_user(fun, *full, **traced[1])
+            except Exception as e:
+                if isinstance(e, TracejitError) or is_recorded:
+                    raise
+                raised.append(e)  # when what it has left has values
+                return ()
 
         name = getattr(fun, "__name__", "checkpoint")
         bounds = [getattr(x, "bounds", None) for x in given.raw]
-        staged = stage_user(call, [given.tree], arg_avals(given.raw), given.weak, name, bounds)
+        staged = stage_user(call, [given.tree], arg_avals(given.raw), given.weak, name, bounds, keeps=not is_recorded)
         jaxpr = intern_jaxpr(staged.jaxpr)
         outs = bind(
             checkpoint_op, *staged.consts, *given.raw, jaxpr=jaxpr, policy=policy, prevent_cse=prevent_cse
         )
-        return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
+        count = len(staged.weak)
+        go_on(staged.left, outs[count:])
+        if raised:
+            raise raised[0]
+        results = [wrap(x, w) for x, w in zip(outs[:count], staged.weak, strict=True)]
+        return tree.unflatten(staged.out_tree, results)
 
     return transformed(wrapped, checkpoint, fun, **options)
 

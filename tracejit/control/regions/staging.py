@@ -19,7 +19,7 @@ from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.values import Value
 from tracejit.records import record
-from tracejit.tracing import Box, box, call_user, to_raw
+from tracejit.tracing import Box, Storage, box, call_user, current_trace, to_raw
 
 
 @record(frozen=True)
@@ -33,6 +33,8 @@ class Staged:
     consts: list[Any]
     out_tree: Any
     weak: tuple[bool, ...]
+    #: What goes on after it: the function has let objects of outside hold it. Its values are the last outputs.
+    left: tuple[Storage, ...] = ()
 
     @property
     def out_avals(self) -> list[Aval]:
@@ -113,25 +115,41 @@ def stage_user(
     bounds: Sequence[Any] | None = None,
     eager_constants: bool = True,
     arrays: bool = False,
+    keeps: bool = False,
 ) -> Staged:
     """Stage `fn(*args)`, the arguments being trees of fresh boxes: the function's own copies.
 
     `avals` are as `stage` takes them, one a leaf of all `trees` in order. Without `eager_constants` small
     constants are computed by the program, not kept beside it. With `arrays` Python's numbers have the attributes of
-    arrays, as in functions that are given to JAX's loops.
+    arrays, as in functions that are given to JAX's loops. With `keeps`, what of outside holds its values afterwards is
+    `left`.
     """
     out: list[Any] = []
 
     def flat(*raw: Any) -> list[Any]:
+        trace = current_trace()
+        trace.storages = [] if keeps else None
         boxes = iter([box(r, w) for r, w in zip(raw, weak, strict=True)])
         args = [tree.unflatten(t, [next(boxes) for _ in range(t.num_leaves)]) for t in trees]
         leaves, treedef = tree.flatten(call_user(fn, *args))
         out.extend((treedef, tuple(is_weak(x) for x in leaves)))
-        return raw_leaves(leaves, treedef, lambda n: "an output")
+        values = raw_leaves(leaves, treedef, lambda n: "an output")
+        del boxes, args, leaves  # whatever still lives now is held outside
+        left = tuple(s for made in trace.storages or () if type(s := made()) is Storage)
+        out.append(left)
+        return [*values, *(s.value for s in left)]
 
     jaxpr, consts = stage(flat, avals, name, bounds, eager_constants, arrays)
     leaks.check_jaxpr(f"the function of {name}", jaxpr)
     return Staged(jaxpr, consts, *out)
+
+
+def go_on(left: Sequence[Storage], values: Sequence[Any]) -> None:
+    """Let what a function has left in objects of outside be values of the current trace, in which the function's
+    program was bound."""
+    for storage, value in zip(left, values, strict=True):
+        storage.value, storage.trace = value, current_trace()
+        storage.cache.clear()
 
 
 def with_output_dtypes(staged: Staged, dtypes: Sequence[np.dtype]) -> Staged:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit import control, ops
 from tracejit.errors import TracerIntegerError, UnfollowedError
-from tracejit.frontend import active
+from tracejit.frontend import active, members
 from tracejit.frontend.lists import seen, wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.orders import extremum_by
@@ -53,14 +53,25 @@ class _Next:
         setattr(super(*object.__getattribute__(self, "_tj")), name, value)
 
 
+def _next(session: Any, cls: type, of: type, name: str) -> tuple[Any, Any, Any]:
+    """Which class after `cls`, of those of `of`, has `name`, what it has, and what the run has written there (MISSING
+    if nothing). That none between gets one is guarded."""
+    owner, raw = behind.find(of.__mro__[of.__mro__.index(cls) + 1 :], name)
+    if session is None or not session.guarded:
+        return owner, raw, behind.MISSING
+    behind.not_overridden(session, of, owner, name, cls)
+    return owner, raw, members.written(session, of, name, cls)
+
+
 class _OfShadow(_Next):
     """That of a shadow: the next classes' methods, as copies bound to the shadow."""
 
     def __getattribute__(self, name: str) -> Any:
         cls, shadow = object.__getattribute__(self, "_tj")
         state = behind.state_of(shadow)
-        mro = type(state.original).__mro__
-        owner, raw = behind.find(mro[mro.index(cls) + 1 :], name)
+        owner, raw, changed = _next(state.session, cls, type(state.original), name)
+        if changed is not behind.MISSING:
+            return changed
         if owner is object and name in _OF_OBJECT and state.session.capture.journaled:
             return functools.partial(_OF_OBJECT[name], shadow)
         if owner is None or owner is object:
@@ -80,8 +91,9 @@ class _OfMade(_Next):
     def __getattribute__(self, name: str) -> Any:
         cls, obj = object.__getattribute__(self, "_tj")
         session, made = active.session(), obj if isinstance(obj, type) else type(obj)
-        mro = classes.users_class(made).__mro__
-        owner, raw = behind.find(mro[mro.index(cls) + 1 :], name)
+        owner, raw, changed = _next(session, cls, classes.users_class(made), name)
+        if changed is not behind.MISSING:
+            return changed
         if owner is None or session is None or is_library_class(owner) or name in _OF_MAKING:
             return getattr(super(cls, obj), name)
         return attributes.bind_member(session, owner, name, raw, None if made is obj else obj, made)
@@ -94,7 +106,9 @@ class _OfOwn(_Next):
     def __getattribute__(self, name: str) -> Any:
         cls, obj = object.__getattribute__(self, "_tj")
         session, made = active.session(), obj if isinstance(obj, type) else type(obj)
-        owner, raw = behind.find(made.__mro__[made.__mro__.index(cls) + 1 :], name)
+        owner, raw, changed = _next(session, cls, made, name)
+        if changed is not behind.MISSING:
+            return changed
         init = behind.making.init_of(owner, raw) if name == "__init__" else None
         if init is not None:
             return functools.partial(init, obj)

@@ -230,7 +230,8 @@ def traced_class(cls: type) -> type | None:
     session = active.session()
     if type(cls) not in _METAS or (session is not None and session.own.get(id(cls)) is cls):
         return None
-    made = _make(cls, tuple(tuple(vars(base)) for base in cls.__mro__))
+    said = cls.__name__, cls.__qualname__, cls.__doc__
+    made = _make(cls, (said, *(tuple(vars(base)) for base in cls.__mro__)))
     if made is not None and session is not None and vars(made)["_tj_run"]() is not session:
         type.__setattr__(
             made, "_tj_run", weakref.ref(session)
@@ -248,8 +249,8 @@ def build_class(*args: Any, **kwargs: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _make(cls: type, _: tuple[tuple[str, ...], ...]) -> type | None:
-    """The stand-in of a class of which each base has attributes of these names."""
+def _make(cls: type, _: tuple[tuple[Any, ...], ...]) -> type | None:
+    """The stand-in of a class that is called so, and of which each base has attributes of these names."""
     if why_not(cls) or objects.is_node(cls):
         return None
     bases = tuple(t for base in cls.__bases__ if (t := traced_class(base)) is not None)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import UnfollowedError, UnknownMemberError
-from tracejit.frontend import active
+from tracejit.frontend import active, members
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.drawing.states import Bits
 from tracejit.frontend.journal import GONE
@@ -334,6 +334,8 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
             return _kin(x, name)
         if name == "__class__" and (sources.is_drawing(x) or type(x) is Bits):
             return _type_of(x)
+        if name in members.NAMES and callable(x):
+            members.keep_name(x := real_class(x), name)
         return _member(x, name, *default)
     special = type(name) is str and name[:2] == "__"
     if name in REFUSED and not has_numbers():  # lanes are arrays

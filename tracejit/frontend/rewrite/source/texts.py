@@ -33,9 +33,11 @@ _OF_OBJECTS = frozenset(
 )
 #: What a class says of its place among classes, where stand-ins have others around them.
 OF_CLASSES = frozenset({"__mro__", "mro", "__bases__", "__base__", "__subclasses__"})
+#: What functions and classes are called, which anyone may assign.
+_NAMED = frozenset({"__name__", "__qualname__"})
 #: Methods of dicts and sets whose first argument is a key.
 BY_KEY = frozenset({"get", "setdefault", "pop", "add", "discard", "remove", "move_to_end"})
-_HOOKED = _METHODS | (_SPECIAL - _OF_OBJECTS) | OF_CLASSES
+_HOOKED = _METHODS | (_SPECIAL - _OF_OBJECTS) | OF_CLASSES | _NAMED
 
 
 def hook(name: str, *args: ast.expr) -> ast.Call:

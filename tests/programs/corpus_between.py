@@ -1,0 +1,158 @@
+"""Programs in which something gets an attribute, or another name, between two readings: transformed functions, the
+classes after one in the order in which `super()` looks, functions and classes themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+import tracejit as tj
+from tests.programs.observe import program
+
+_NUMBERS: list[Any] = [(1.0,), (2.0,), (3.0,)]
+_VECTORS: list[Any] = [(np.arange(3.0),), (np.arange(3.0) + 1,), (-np.arange(3.0),)]
+
+
+@program
+def a_derivative_gets_an_attribute() -> Any:
+    slope = tj.grad(lambda x: x**2)
+
+    def f(x):
+        return slope(x) * (2.0 if hasattr(slope, "twice") else 1.0), getattr(slope, "scale", None)
+
+    def before(n: int) -> None:
+        if n == 1:
+            slope.twice = slope.scale = 3
+        elif n == 2:
+            del slope.twice
+
+    return f, _NUMBERS, None, before
+
+
+@program
+def a_jitted_function_gets_attributes() -> Any:
+    double = tj.jit(lambda x: x * 2)
+    double._hidden = 1.0
+    double.other = tj.jit(lambda x: x + 1)
+
+    def f(x):
+        return double(x) * double._hidden + double.other(x) + getattr(double, "more", 0.0)
+
+    def before(n: int) -> None:
+        if n == 1:
+            double._hidden = 5.0
+            double.other = tj.jit(lambda x: -x)
+        elif n == 2:
+            double.more = 7.0
+
+    return f, _NUMBERS, None, before
+
+
+@program
+def functions_and_classes_are_called_otherwise() -> Any:
+    class Model:
+        """One."""
+
+        def __call__(self, x):
+            return x * len(type(self).__name__) + len(self.__doc__)
+
+    def helper(x):
+        """Two."""
+        return x
+
+    slope, held = tj.grad(lambda x: x * 2), Model()
+
+    def f(x):
+        names = helper.__name__, helper.__qualname__[-4:], Model.__name__, slope.__name__, helper.__doc__
+        return held(x) * len(helper.__name__), names
+
+    def before(n: int) -> None:
+        if n == 1:
+            helper.__name__ = slope.__name__ = "another"
+            Model.__doc__ = "A longer one."
+        elif n == 2:
+            Model.__name__ = "Other"
+            helper.__qualname__, helper.__doc__ = "where.what", None
+
+    return f, _NUMBERS, None, before
+
+
+def _tower() -> Any:
+    class Base:
+        scale = 1.0
+
+    class Middle(Base):
+        pass
+
+    class Top(Middle):
+        def get(self):
+            return super().scale
+
+        def has(self):
+            return hasattr(super(), "late")
+
+    return Base, Middle, Top
+
+
+@program
+def assigned_between_and_found_by_super() -> Any:
+    _, Middle, Top = _tower()
+    held = Top()
+
+    def f(x):
+        first = super(Top, held).scale
+        Middle.scale = first + x
+        return held.get(), Top().get() * x, super(Top, Top).scale, first
+
+    return f, _NUMBERS, lambda: vars(Middle).get("scale")
+
+
+@program
+def super_finds_what_came_between_the_calls() -> Any:
+    Base, Middle, Top = _tower()
+
+    @dataclasses.dataclass
+    class Data(Middle):
+        v: Any
+
+        def get(self):
+            return super().scale * self.v
+
+    held, kept = Top(), Data(2.0)
+
+    def f(x):
+        return held.get() * x, Top().get(), kept.get(), Data(x).get(), held.has(), Top().has()
+
+    def before(n: int) -> None:
+        if n == 1:
+            Middle.scale = 5.0
+        elif n == 2:
+            Base.late = 1
+
+    return f, _NUMBERS, None, before
+
+
+@program
+def a_class_gets_what_its_objects_were_asked_for() -> Any:
+    """By its `__getattr__`, in vain before."""
+
+    class Loose:
+        def __getattr__(self, name):
+            if name == "rate":
+                return 7.0
+            raise AttributeError(name)
+
+    held = Loose()
+
+    def f(x):
+        return held.rate * x, hasattr(held, "late")
+
+    def before(n: int) -> None:
+        if n == 1:
+            Loose.rate = 2.0
+        elif n == 2:
+            Loose.late = 1
+
+    return f, _VECTORS, None, before
