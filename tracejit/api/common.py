@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
+import sys
 import types
 from collections.abc import Callable, Container, Sequence
 from typing import Any
@@ -18,7 +20,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.memory import c_strides, layout_of, strides_of
-from tracejit.tracing import Box, Storage, box, wrap
+from tracejit.tracing import Box, Storage, box, current_trace, wrap
 
 #: Imports Numba, when Numba has asked.
 _numba_types: Any = LazyModule("tracejit.api.foreign.numba_types")
@@ -104,7 +106,10 @@ class FlatFunction:
         if self.has_aux:
             out, self.aux = self._split_aux(out)
         leaves, self.out_tree = tree.flatten(out)
-        return raw_leaves(leaves, self.out_tree, lambda n: f"the result of {name_of(self.f)}")
+        values = raw_leaves(leaves, self.out_tree, lambda n: f"the result of {name_of(self.f)}")
+        for x, own in known:
+            _hand_back(x, own)
+        return values
 
     def _split_aux(self, out: Any) -> tuple[Any, Any]:
         if not isinstance(out, tuple) or len(out) != 2:
@@ -112,6 +117,19 @@ class FlatFunction:
                 f"has_aux=True: {name_of(self.f)} must return a pair (result, aux), not {type(out).__name__}"
             )
         return out
+
+
+def _hand_back(x: Any, own: Box) -> None:
+    """Let the function's own copy of an argument that it has not written into be the caller's array again, which it is
+    to Python wherever the function has kept it, or a part of it."""
+    storage = own.storage
+    if type(x) is not Box or x.scalar or x.weak or type(storage) is not Storage or storage.version:
+        return
+    own.storage, own.chain, own.identity = x.storage, x.chain, x.identity
+    if current_trace().staged and sys.getrefcount(storage) > 2:  # else what is kept becomes NumPy's in the end
+        for part in gc.get_referrers(storage):
+            if type(part) is Box:
+                part.storage, part.chain = x.storage, (*x.chain, *part.chain)
 
 
 def _layout(x: Any) -> tuple[int, ...] | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.api.jit.placing import STORED, Chosen, Part, Place, Step
+from tracejit.api.jit.placing import STORED, Chosen, Part, Place, Step, is_known, lying_as, owner
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
@@ -35,6 +35,9 @@ from tracejit.numpy.boxes.views import (
 )
 from tracejit.tracing import Box, Storage, View, unbox
 
+#: So many bytes are not made for one result that lies in a part of them.
+_MUCH = 1 << 20
+
 
 class Shared:
     """Sorts the boxes of a result: `outs` collects raw outputs, `parts` what is made of them in the end."""
@@ -54,6 +57,8 @@ class Shared:
         self.chosen_views = collections.Counter(i for x in different for i in _views(x))
         self.made_views: dict[Any, int] = {}  # parts that several chosen arrays may be
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
+        #: How many results lie in arrays that are known while tracing: what a library's function gave.
+        self.known = collections.Counter(id(owner(x)) for x in {id(x): x for x in leaves if is_known(x)}.values())
         marks = [mark for x in different if not x.scalar and (mark := listed(x)) is not None]
         self.lists = collections.Counter((id(mark.rows), mark.role == "head") for mark in marks)
 
@@ -62,6 +67,8 @@ class Shared:
 
         Raises UnfollowedError, ChosenArrayError, BufferedListError: it lies in memory of the caller's or in a list of
         arrays, but the program can't say where."""
+        if is_known(x):
+            return self._of_known(x)
         if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
             return None
         if id(x) not in self.numbers:
@@ -87,6 +94,16 @@ class Shared:
         elif type(storage) in (Storage, Selected):
             made = self._view(x)
         return None if made is None else self._add(made)
+
+    def _of_known(self, x: np.ndarray) -> int | None:
+        """The number of the part that `x` is of an array that is known; None if nobody could tell it from a copy."""
+        whole = owner(x)
+        few = self.known[id(whole)] < 2
+        if (few and (x.flags.c_contiguous or whole.nbytes > _MUCH)) or not whole.flags.c_contiguous or not whole.shape:
+            return None
+        if id(whole) not in self.visible:
+            self.visible[id(whole)] = "out", self._output(whole)
+        return self._add(Part(self.visible[id(whole)], [] if x is whole else [lying_as(x, whole)]))
 
     def _add(self, made: Part | Chosen) -> int:
         self.parts.append(made)

@@ -121,3 +121,31 @@ def placed(parts: Sequence[Part | Chosen], moved: Callable[[Place], Place]) -> N
         inner = [p for _, _, p in part.parts] if type(part) is Chosen else [part]
         for p in inner:
             p.base = moved(p.base)  # type: ignore[union-attr]
+
+
+# ---- arrays that are known while tracing: what a library's function gave
+
+
+def is_known(x: Any) -> bool:
+    """Whether it is such an array."""
+    return type(x) is np.ndarray and x.dtype.isnative and x.dtype.kind in "biufc"
+
+
+def owner(x: np.ndarray) -> np.ndarray:
+    """The array in whose memory `x` lies."""
+    while type(x.base) is np.ndarray:
+        x = x.base
+    return x
+
+
+def lying_as(x: np.ndarray, whole: np.ndarray) -> Step:
+    """What makes, of an array like `whole`, the part that `x` is of that."""
+    offset = x.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    shape, strides, dtype, writable = x.shape, x.strides, x.dtype, x.flags.writeable
+
+    def part(array: Any, _: Any) -> Any:
+        made = np.ndarray(shape, dtype, array, offset, strides)
+        made.flags.writeable = writable
+        return made
+
+    return part
