@@ -13,7 +13,7 @@ import scipy.linalg
 import scipy.special
 
 import tracejit as tj
-from tracejit.errors import TracerArrayError
+from tracejit.errors import TracerArrayError, UnfollowedError
 from tracejit.numpy.captured import written
 
 X = np.array([0.4, -0.3, 0.8])
@@ -341,6 +341,33 @@ def test_writes_that_nobody_sees_leave_what_was_read_before() -> None:
     step = 1e-6
     moved = [[run(lambda g, s=s, e=e: lambda x: g(x + s * e)) for s in (step, -step)] for e in np.eye(3)]
     np.testing.assert_allclose(run(tj.grad), [(a - b) / (2 * step) for a, b in moved], rtol=1e-7)
+
+
+@pytest.mark.parametrize("how", ["filled", "by its buffer"])
+def test_writes_that_nobody_sees_into_large_arrays_are_refused(how: str) -> None:
+    rng = np.random.default_rng(0)
+
+    def write(kept):
+        if how == "filled":
+            rng.standard_normal(out=kept)
+        else:
+            memoryview(kept).cast("B")[:] = bytes(kept.nbytes)
+
+    def read_first(x, kept):
+        total = (x * kept).sum()
+        write(kept)
+        return total
+
+    def not_kept(x, kept):
+        for _ in range(3):
+            write(kept)
+            x = x + kept
+        return x.sum()
+
+    x, kept = np.ones(5000), np.ones(5000)
+    with pytest.raises(UnfollowedError, match="wrote into it since"):
+        tj.value_and_grad(lambda x: read_first(x, kept))(x)
+    np.testing.assert_array_equal(tj.grad(lambda x: not_kept(x, kept))(x), x)
 
 
 def test_an_inner_derivative_is_over_when_the_outer_one_goes_on() -> None:

@@ -211,6 +211,8 @@ def linearize_user(
         trace.tape.eqns = []  # else its variables and it would keep each other, and their arrays, until gc runs
     if (slim or not is_tracing()) and not memories.before:  # a compiled program decides itself what it keeps
         tape = tape.slim([*leaves, *values])
+    if memories.given:
+        memories.check(tape.residuals())
     return flat, trace, values, tape, ins
 
 

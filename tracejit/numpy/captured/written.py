@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ConcreteValueError, LeakedTracerError, TracerArrayError
+from tracejit.errors import ConcreteValueError, LeakedTracerError, TracerArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.lasting import primal
 from tracejit.numpy.boxes.placed import Placed
@@ -26,6 +26,8 @@ from tracejit.tracing import STATE, Box, Storage, View, current_trace
 
 #: Bytes of an array that is sooner copied than watched.
 SMALL = 1 << 14
+#: So many elements of others are compared with what they were.
+SAMPLED = 256
 
 
 class scope:
@@ -53,13 +55,14 @@ class scope:
 class Memories(dict[int, "Written"]):
     """The blocks of memory into which something traced was written, by the identity of the arrays that own them.
 
-    `given`: those that linear programs may refer to; `before`: what was in them when something was written then;
-    `changed`: all that something was written into, of which they get copies from then on."""
+    `given`: those that linear programs may refer to, with a sample of their elements then; `before`: what was in them
+    when something was written then; `changed`: all that something was written into, of which they get copies from then
+    on."""
 
     def __init__(self) -> None:
         super().__init__()
         self.held: list[Iterable[Any]] = []
-        self.given: dict[int, np.ndarray] = {}
+        self.given: dict[int, tuple[np.ndarray, bytes]] = {}
         self.changed: dict[int, np.ndarray] = {}
         self.before: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -77,7 +80,8 @@ class Memories(dict[int, "Written"]):
         root = _root(x)
         if id(root) in self.changed:
             return x.copy("K")
-        self.given[id(root)] = root
+        if id(root) not in self.given:
+            self.given[id(root)] = root, _sample(root)
         return x
 
     def change(self, x: np.ndarray) -> None:
@@ -88,6 +92,16 @@ class Memories(dict[int, "Written"]):
             if id(root) in self.given:
                 flat = _in_order(root)
                 self.before[id(root)] = flat, flat.copy()
+
+    def check(self, values: Iterable[Any]) -> None:
+        """Raises UnfollowedError if code that is not seen, such as a function of C, has written into an array of a linear
+        program since that got it, as far as a sample tells."""
+        for root, sample in {id(r): self.given.get(id(r), (r, None)) for r in map(_root_of, values)}.values():
+            if sample is not None and id(root) not in self.changed and _sample(root) != sample:
+                raise UnfollowedError(
+                    what="what is written into an array of outside",
+                    reason="a derivative refers to it, and code that is not Python's wrote into it since",
+                )
 
     def was(self, x: Any) -> Any:
         """A value of a linear program as it was when that got it."""
@@ -148,8 +162,18 @@ def _in_order(root: np.ndarray) -> np.ndarray:
     return np.reshape(root.transpose(order), -1, copy=False)
 
 
+def _sample(root: np.ndarray) -> bytes:
+    """Some elements of an array, the first and the last among them, to notice when others were written."""
+    flat = root.reshape(-1) if root.flags.c_contiguous else _in_order(root)
+    return flat[:: max(1, flat.size // SAMPLED)].tobytes() + flat[-1:].tobytes()
+
+
 def _address(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
+
+
+def _root_of(x: Any) -> Any:
+    return _root(x) if isinstance(x, np.ndarray) else None
 
 
 def _root(x: np.ndarray) -> np.ndarray:
