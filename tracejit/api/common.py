@@ -126,7 +126,9 @@ def _hand_back(x: Any, own: Box) -> None:
     if type(x) is not Box or x.scalar or x.weak or type(storage) is not Storage or storage.version:
         return
     own.storage, own.chain, own.identity = x.storage, x.chain, x.identity
-    if current_trace().staged and sys.getrefcount(storage) > 2:  # else what is kept becomes NumPy's in the end
+    if (
+        current_trace().staged and sys.getrefcount(storage) > 2
+    ):  # else what is kept becomes NumPy's in the end
         for part in gc.get_referrers(storage):
             if type(part) is Box:
                 part.storage, part.chain = x.storage, (*x.chain, *part.chain)
@@ -211,5 +213,7 @@ class Attributed:
         """The attributes that the user gave to the function."""
         held = {} if type(self.fun) is types.FunctionType else getattr(self.fun, "__dict__", {})
         named = {n: getattr(self.fun, n, None) for n in functools.WRAPPER_ASSIGNMENTS}
-        copied = {n for n, x in {**held, **named}.items() if vars(self).get(n) is x}  # by functools.update_wrapper
+        copied = {
+            n for n, x in {**held, **named}.items() if vars(self).get(n) is x
+        }  # by functools.update_wrapper
         return {n: x for n, x in vars(self).items() if n not in self._OWN | copied}

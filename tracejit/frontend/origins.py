@@ -7,6 +7,7 @@ Other installed packages are followed and guarded like the user's own code: most
 from __future__ import annotations
 
 import abc
+import dis
 import enum
 import functools
 import os
@@ -16,11 +17,12 @@ import sysconfig
 import types
 import typing
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tracejit.errors import is_internal
+from tracejit.errors import UnfollowedError, is_internal
 from tracejit.ir.seen import asked
 from tracejit.numpy.boxes.conversions import class_of
 from tracejit.tracing import Box
@@ -105,10 +107,14 @@ def is_told(frame: Any, x: Any = None) -> bool:
     """Whether the code of `frame`, which asks for `x.__class__` or by `isinstance`, is told the class of the value for
     which `x` stands: the user's is. We are told what stands for a value, and so are libraries that would take an array
     for one of C's. Of numbers all others are told."""
+    asking = frame
     while frame.f_code.co_filename in _ASKING and frame.f_back is not None:
         frame = frame.f_back
     filename = frame.f_code.co_filename
     if not is_library_file(filename):
+        if asking is not frame and type(x) is Box and x.aval.ndim > 1 and _shuffles(asking, frame):
+            reason = "NumPy would exchange parts of it as if they were copies"
+            raise UnfollowedError(what="`shuffle` of a traced array", reason=reason)
         return True
     return (
         not is_internal(filename)
@@ -116,6 +122,20 @@ def is_told(frame: Any, x: Any = None) -> bool:
         and type(x) is Box
         and class_of(x) is not np.ndarray
     )
+
+
+def _shuffles(asking: Any, frame: Any) -> bool:
+    """Whether the code of `frame` calls a generator's `shuffle`, which asks by `asking`: code of C that asks for a
+    sequence, in a line that does not ask itself."""
+    if asking.f_locals.get("cls") is not Sequence:
+        return False
+    line: list[Any] = []
+    for step in dis.get_instructions(frame.f_code):
+        if step.offset > frame.f_lasti:
+            break
+        line = [] if step.starts_line else line
+        line.append(step.argval)
+    return "isinstance" not in line
 
 
 asked.is_told = is_told

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.errors import UnfollowedError
 from tracejit.frontend.capture import Capture, NotFollowed, Unfollowed
 from tracejit.frontend.impure import ACTS, impure_origin
 from tracejit.frontend.journal import Change
@@ -164,6 +165,10 @@ class Run(Memory):
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts."""
         raise NotImplementedError
 
+    def sees_traced(self, values: list[Any]) -> bool:
+        """Whether something traced can be reached from values."""
+        raise NotImplementedError
+
     def sizes(self, fn: types.FunctionType) -> None:
         """Note that `fn` is a function that Numba compiled: its integers have 64 bits."""
         self.sized[id(fn.__code__)] = fn.__code__
@@ -225,6 +230,11 @@ class Run(Memory):
             self.note(path, value, reason)
         except NotFollowed as e:
             raise refusal(e.thing) from None
+
+    def refuse_always(self, path: str, value: Any, reason: str) -> None:
+        """The same in eager runs, too, which would do something else."""
+        self.refuse(path, value, reason)
+        raise UnfollowedError(what=path, reason=reason)
 
     def from_library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
         """List something of a library that may keep state of its own."""

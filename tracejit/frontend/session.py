@@ -313,6 +313,9 @@ class Session(Run):
             self.note(f"class `{value.__name__}`", value, "its `__del__` would run while tracing")
         return ours or value
 
+    def sees_traced(self, values: list[Any]) -> bool:
+        return questions.sees({Box}, values)
+
     def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:
         """What a name found in builtins gives."""
         if name in _RECORDED and self.guarded:

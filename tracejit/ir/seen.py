@@ -21,6 +21,10 @@ def plain_of(x: np.ndarray, what: str) -> np.ndarray:
     return np.asarray(x)
 
 
+#: What may be assigned of an array that says how it lies in memory.
+_LYING = ("shape", "strides", "dtype")
+
+
 class _Asked:
     """Who asks a stand-in for its class: `is_told` says of a frame whether its code is told the class of the value."""
 
@@ -54,6 +58,25 @@ class SeenArray(np.ndarray):
         if self.original is None:
             self.original = self.view(np.ndarray)
         return self.original
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "original":
+            object.__setattr__(self, name, value)
+            return
+        setattr(self.plain, name, value)  # raises what NumPy raises; a shape is the array's, too
+        if name in _LYING:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.plain, name)
+
+    def setflags(self, *args: Any, **kwargs: Any) -> None:
+        self.plain.setflags(*args, **kwargs)
+
+    @property
+    def flags(self) -> Any:  # type: ignore[override]
+        """The array's own: whether it may be written is its state."""
+        return self.plain.flags
 
     def raw(self) -> Any:
         """Its raw value."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.api.jit.placing import STORED, Chosen, Part, Place, Step, is_known, lying_as, owner
+from tracejit.api.jit.placing import STORED, Chosen, Part, Place, Step, is_known, lying_as, root_of
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.elsewhere import is_elsewhere
@@ -58,7 +58,9 @@ class Shared:
         self.made_views: dict[Any, int] = {}  # parts that several chosen arrays may be
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
         #: How many results lie in arrays that are known while tracing: what a library's function gave.
-        self.known = collections.Counter(id(owner(x)) for x in {id(x): x for x in leaves if is_known(x)}.values())
+        self.known = collections.Counter(
+            id(root_of(x)) for x in {id(x): x for x in leaves if is_known(x)}.values()
+        )
         marks = [mark for x in different if not x.scalar and (mark := listed(x)) is not None]
         self.lists = collections.Counter((id(mark.rows), mark.role == "head") for mark in marks)
 
@@ -97,9 +99,13 @@ class Shared:
 
     def _of_known(self, x: np.ndarray) -> int | None:
         """The number of the part that `x` is of an array that is known; None if nobody could tell it from a copy."""
-        whole = owner(x)
+        whole = root_of(x)
         few = self.known[id(whole)] < 2
-        if (few and (x.flags.c_contiguous or whole.nbytes > _MUCH)) or not whole.flags.c_contiguous or not whole.shape:
+        if (
+            (few and (x.flags.c_contiguous or whole.nbytes > _MUCH))
+            or not whole.flags.c_contiguous
+            or not whole.shape
+        ):
             return None
         if id(whole) not in self.visible:
             self.visible[id(whole)] = "out", self._output(whole)

@@ -131,7 +131,7 @@ def is_known(x: Any) -> bool:
     return type(x) is np.ndarray and x.dtype.isnative and x.dtype.kind in "biufc"
 
 
-def owner(x: np.ndarray) -> np.ndarray:
+def root_of(x: np.ndarray) -> np.ndarray:
     """The array in whose memory `x` lies."""
     while type(x.base) is np.ndarray:
         x = x.base

@@ -110,7 +110,9 @@ def checkpoint(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if not is_tracing():
             return call_untraced(fun, static, args, kwargs)
-        is_recorded = current_trace().staged  # of what programs leave in objects of outside they know themselves
+        is_recorded = (
+            current_trace().staged
+        )  # of what programs leave in objects of outside they know themselves
         fixed = {n % len(args) for n in static}
         given = flatten(([a for n, a in enumerate(args) if n not in fixed], kwargs))
         raised: list[Exception] = []
@@ -128,7 +130,9 @@ def checkpoint(
 
         name = getattr(fun, "__name__", "checkpoint")
         bounds = [getattr(x, "bounds", None) for x in given.raw]
-        staged = stage_user(call, [given.tree], arg_avals(given.raw), given.weak, name, bounds, keeps=not is_recorded)
+        staged = stage_user(
+            call, [given.tree], arg_avals(given.raw), given.weak, name, bounds, keeps=not is_recorded
+        )
         jaxpr = intern_jaxpr(staged.jaxpr)
         outs = bind(
             checkpoint_op, *staged.consts, *given.raw, jaxpr=jaxpr, policy=policy, prevent_cse=prevent_cse

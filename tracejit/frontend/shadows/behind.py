@@ -214,11 +214,9 @@ def class_node(owner: type, name: str) -> Node:
     return Members(owner).item(name, f"{owner.__name__}.{name}")
 
 
-def not_overridden(
-    session: Any, cls: type, owner: type | None, name: str, after: type | None = None
-) -> None:
-    """Guard that no class of `cls` before `owner` gets such an attribute, of those `after` one of them if that is given;
-    that none does if `owner` is None."""
+def not_overridden(session: Any, cls: type, owner: type | None, name: str, after: type | None = None) -> None:
+    """Guard that no class of `cls` before `owner` gets such an attribute, of those `after` one of them if that is
+    given; that none does if `owner` is None."""
     mro = cls.__mro__
     start = 0 if after is None else mro.index(after) + 1
     for base in mro[start : len(mro) if owner is None else mro.index(owner)]:

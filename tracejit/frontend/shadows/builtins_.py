@@ -27,7 +27,7 @@ from tracejit.frontend.shadows.copied import is_users
 from tracejit.frontend.shadows.scopes import names_of_caller
 from tracejit.frontend.variants.node import Variant, use
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.conversions import class_name, class_of
+from tracejit.numpy.boxes.conversions import class_name, class_of, is_differentiated
 from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.boxes.numbers import is_far, is_python
@@ -35,6 +35,7 @@ from tracejit.numpy.boxes.pythons import has_numbers
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.fitting import judge_shape
 from tracejit.numpy.operands import dtype_of
 from tracejit.tracing import Box, box, to_raw
 
@@ -257,7 +258,20 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
     return pow(*[index(x) if type(x) is Box else x for x in parts])
 
 
-STAND_INS["pow"] = _pow
+def _float(*args: Any) -> Any:
+    """`float`, where an eager run calls it: a number that is differentiated keeps its derivative."""
+    if (
+        len(args) == 1
+        and type(args[0]) is Box
+        and is_differentiated(args[0])
+        and args[0].aval.dtype.kind == "f"
+    ):
+        judge_shape(float, args[0])
+        return args[0].item()
+    return float(*args)
+
+
+STAND_INS["pow"], STAND_INS["float()"] = _pow, _float
 
 
 def concat(a: Any, b: Any, /) -> Any:

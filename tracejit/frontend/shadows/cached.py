@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend.paths import Node
+from tracejit.frontend.shadows import behind
 from tracejit.frontend.shadows.functions import EMPTY, codes_in, contents
 from tracejit.interpreters.stage import StageTrace
 from tracejit.tracing import Box, current_trace
@@ -31,24 +32,45 @@ def wrap_cached(session: Run, node: Node, value: Any) -> Any:
     if not isinstance(inner, types.FunctionType):
         return copy
     if not session.guarded:
-        return _cached_eagerly(value, inner, copy)
+        return session.known(value) or session.remember(
+            value, _cached_eagerly(session, value, inner, copy), here
+        )
     changing = next(_changing(inner), None)
     if changing is not None:
         session.note(str(node), value, f"its cache may hold what it read of `{changing}` before")
     return _remembering(session, node, value, copy)
 
 
-def _cached_eagerly(value: Any, fn: types.FunctionType, copy: Any) -> Any:
+def _cached_eagerly(session: Run, value: Any, fn: types.FunctionType, copy: Any) -> Any:
     """The cached function itself where nothing traced comes into it, its copy elsewhere."""
 
     @functools.wraps(fn)
     def cached(*args: Any, **kwargs: Any) -> Any:
-        known = not fn.__closure__ and all(map(_is_key, (*args, *kwargs.values())))
+        known = all(map(_is_key, (*args, *kwargs.values()))) and not _reads_traced(session, fn)
         return (value if known else copy)(*args, **kwargs)
 
     for name in ("cache_info", "cache_clear", "cache_parameters"):
         setattr(cached, name, getattr(value, name))
     return cached
+
+
+def _reads_traced(session: Run, fn: types.FunctionType) -> bool:
+    """Whether a function may read something traced of outside, or what the run has written to a variable: the
+    function itself has the user's own."""
+    reached, known = [fn], []
+    for f in reached:
+        cells = f.__closure__ or ()
+        for before, now in [(contents(c), contents(session.known(c) or c)) for c in cells]:
+            same = now, session.original(now), session.original_of(now), behind.of_library(now)
+            if all(x is not before for x in same):
+                return True
+            known.append(before)
+        known += [
+            f.__globals__[n] for code in codes_in(f.__code__) for n in code.co_names if n in f.__globals__
+        ]
+        called = [x.__wrapped__ if type(x) is LRU else x for x in known]
+        reached += [g for g in called if type(g) is types.FunctionType and g not in reached]
+    return session.sees_traced([x for x in known if type(x) not in (types.FunctionType, LRU)])
 
 
 def _is_key(x: Any) -> bool:

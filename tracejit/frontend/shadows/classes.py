@@ -38,6 +38,8 @@ _SKIP = objects.OWN - {
     ),
     *("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__"),
 }
+#: All stand-ins.
+_all: weakref.WeakSet[type] = weakref.WeakSet()
 _MADE = (staticmethod, classmethod, functools.cached_property)
 
 
@@ -74,6 +76,13 @@ class _Member:
 class _Property(_Member):
     """A property: like a method, but assignment goes to it."""
 
+    def __get__(self, obj: Any, owner: Any = None) -> Any:
+        try:
+            return super().__get__(obj, owner)
+        except AttributeError as e:
+            _missed.last = obj, self.name, e
+            raise
+
     def __set__(self, obj: Any, value: Any) -> None:
         self._accessor("fset")(obj, value)
 
@@ -87,6 +96,38 @@ class _Property(_Member):
             raise AttributeError(f"property {self.name!r} of {self.cls.__name__!r} object can't be assigned")
         here = behind.class_node(self.cls, self.name)
         return fn if session is None else session.wrap(here.named(raw).attr(name), fn)
+
+
+class _Asked(_Member):
+    """The `__getattr__` of a class, which Python asks for attributes that there are not: that none of the classes gets
+    one is guarded. Where the class of the user's has no such method, its error is Python's, or that of a property."""
+
+    def __get__(self, obj: Any, owner: Any = None) -> Any:
+        if obj is None:
+            return super().__get__(obj, owner)
+        return functools.partial(self._ask, obj, owner)
+
+    def _ask(self, obj: Any, owner: Any, name: str) -> Any:
+        session, real = active.session(), users_class(owner)
+        if session is not None:
+            behind.not_overridden(session, real, behind.find(real.__mro__, name)[0] or object, name)
+        if self.name in vars(self.cls):
+            return super().__get__(obj, owner)(name)
+        raise _missed.pop(obj, name) or behind.no_attribute(obj, name)
+
+
+class _Missed(threading.local):
+    """The AttributeError that a property has raised, for whoever is asked for the attribute then."""
+
+    def __init__(self) -> None:
+        self.last: tuple[Any, str, AttributeError] | None = None
+
+    def pop(self, obj: Any, name: str) -> AttributeError | None:
+        last, self.last = self.last, None
+        return last[2] if last is not None and last[0] is obj and last[1] == name else None
+
+
+_missed = _Missed()
 
 
 class _Descriptor(_Member):
@@ -175,6 +216,7 @@ class _TracedMeta(type):
             setattr(real, name, value)
             if session is not None:
                 session.stored[id(real), name] = real
+                _forget(real)
         elif special:  # which Python itself reads
             raise CapturedWriteError(what=f"class attribute `{real.__name__}.{name}`")
         else:
@@ -185,20 +227,28 @@ class _TracedMeta(type):
         if session is not None and session.guarded:
             raise CapturedWriteError(what=f"class attribute `{real.__name__}.{name}`")
         delattr(real, name)
+        _forget(real)
+
+
+def _forget(cls: type) -> None:
+    """Let stand-ins forget what Python has looked up in `cls`, which has changed."""
+    for made in list(_all):
+        if issubclass(users_class(made), cls):
+            type.__setattr__(made, "_tj_run", vars(made)["_tj_run"])
 
 
 def _missing(cls: type, name: str) -> Any:
     raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
 
 
-class _Asked(threading.local):
+class _Questions(threading.local):
     """The questions to abstract classes that are being answered: (the class, about which)."""
 
     def __init__(self) -> None:
         self.pairs: set[tuple[type, type]] = set()
 
 
-_asked = _Asked()
+_asked = _Questions()
 
 
 class _TracedABCMeta(_TracedMeta, abc.ABCMeta):
@@ -257,6 +307,8 @@ def _make(cls: type, _: tuple[tuple[Any, ...], ...]) -> type | None:
     body: dict[str, Any] = {
         name: _member(cls, name, raw) for name, raw in vars(cls).items() if _is_member(name, raw)
     }
+    if behind.find(cls.__mro__, "__getattr__")[0] is None:
+        body["__getattr__"] = _Asked(cls, "__getattr__")
     body.update(_tj_class=cls, __slots__=(), __module__=cls.__module__, __doc__=cls.__doc__)
     body["_tj_run"] = type(None)  # of no run
     body["__qualname__"] = cls.__qualname__
@@ -273,6 +325,7 @@ def _make(cls: type, _: tuple[tuple[Any, ...], ...]) -> type | None:
         return None
     type.__delattr__(made, "__slots__")  # who asks for them gets the user's
     _unlist(made, cls)
+    _all.add(made)
     return made
 
 
@@ -320,6 +373,8 @@ def _is_member(name: str, raw: Any) -> bool:
 def _member(cls: type, name: str, raw: Any) -> _Member:
     if isinstance(raw, property):
         return _Property(cls, name)
+    if name == "__getattr__":
+        return _Asked(cls, name)
     takes = hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
     return _Descriptor(cls, name) if takes else _Member(cls, name)
 

@@ -41,7 +41,7 @@ def _copy(self: Any, memo: dict[int, Any] | None) -> Any:
     state = state_of(self)
     cls = type(state.original)
     if cls in copyreg.dispatch_table:
-        state.session.refuse(
+        state.session.refuse_always(
             f"a copy of {state.node}", state.original, "`copyreg` says how its class is copied"
         )
     for name, given in (("__reduce_ex__", (4,)), ("__reduce__", ())):
@@ -72,7 +72,9 @@ def _own(self: Any, name: str) -> Any:
 def _known(state: State, parts: Any) -> tuple[Any, ...]:
     """What `__reduce_ex__` gives, without items of lists and dicts."""
     if type(parts) is not tuple or any(x is not None for x in parts[3:]):
-        state.session.refuse(f"a copy of {state.node}", state.original, "its class gives more than its state")
+        state.session.refuse_always(
+            f"a copy of {state.node}", state.original, "its class gives more than its state"
+        )
     return (*parts, None)[:3]
 
 
@@ -95,7 +97,7 @@ def _with_state(new: Any, held: Any, self: Any, memo: dict[int, Any] | None) -> 
     if not hasattr(new, "__setstate__"):
         if type(held) is not dict:
             state = state_of(self)
-            state.session.refuse(f"a copy of {state.node}", state.original, "its state is no dict")
+            state.session.refuse_always(f"a copy of {state.node}", state.original, "its state is no dict")
         return _filled(new, held, self, memo)
     if memo is not None:
         memo[id(self)] = new

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit import tree
-from tracejit.errors import is_internal
+from tracejit.errors import UnfollowedError, is_internal
 from tracejit.frontend.checks import FunctionState, unchanged
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.journal import GONE, Change
@@ -126,7 +126,10 @@ def copy_function(
     by_name = dict(zip(fn.__code__.co_freevars, cells, strict=True))
     code = session.code_of(fn)
     if (name := _past_classes(fn.__code__, code is not fn.__code__)) is not None:
-        session.note(str(node), fn, f"`{name}` would look at what stands for the object")
+        reason = f"`{name}` would look at what stands for the object"
+        if not session.guarded and fn.__name__ != "__getattribute__":
+            raise UnfollowedError(what=str(node), reason=reason)
+        session.note(str(node), fn, reason)
     copy = types.FunctionType(
         code, scope, fn.__name__, None, tuple(by_name[n] for n in code.co_freevars) or None
     )

@@ -135,6 +135,12 @@ class TracedType(type, metaclass=_TypeMeta):
 
     _tj_class = type
 
+    def __setattr__(cls, name: str, value: Any) -> None:
+        _of_class(type.__setattr__, cls, name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        _of_class(type.__delattr__, cls, name)
+
 
 TracedType.__name__ = TracedType.__qualname__ = "type"
 TracedType.__module__ = "builtins"
@@ -214,8 +220,6 @@ def callee(f: Any) -> Any:
         return conversion(f)
     if f is object.__setattr__ or f is object.__delattr__ or f is object.__getattribute__:
         return functools.partial(_of_object, f)
-    if f is type.__setattr__ or f is type.__delattr__:
-        return functools.partial(_of_class, f)
     if (stand_in := _TAKING.get(f) if isinstance(f, type) and is_library_class(f) else None) is not None:
         return stand_in
     if isinstance(f, type) and issubclass(f, BaseException) and isinstance(f.__init__, types.FunctionType):

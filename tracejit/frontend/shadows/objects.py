@@ -195,7 +195,7 @@ class Quiet:
     def __init_subclass__(cls) -> None:
         session = active.session()
         if session is not None and not {"_tj_class", "_tj_state"} & vars(cls).keys():
-            session.refuse(
+            session.refuse_always(
                 f"class `{cls.__name__}`", cls, "the `__init_subclass__` of its bases would not be called"
             )
 

@@ -11,6 +11,7 @@ inside inherit both. `globals()` gives this mapping: reading from it is guarded.
 from __future__ import annotations
 
 import builtins
+import opcode
 import sys
 import types
 import weakref
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
 
 _PHYSICAL = ("__name__", "__file__", "__package__", "__spec__", "__loader__", "__doc__")
 _MISSING = object()
+
+
+#: Classes that eager runs have functions for where they are called at once, which no code is rewritten to say.
+_CALLED = {"float": "float()"}
+_LOAD = opcode.opmap["LOAD_GLOBAL"]
+
+
+def _is_called(frame: types.FrameType) -> bool:
+    """Whether the code of `frame` loads a global in order to call it at once."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return at >= 0 and code[at] == _LOAD and bool(code[at + 1] & 1)
 
 
 def _is_dunder(name: Any) -> bool:
@@ -79,13 +91,15 @@ class GuardedGlobals(dict):
             return self._physical(name)
         if not self.session.guarded and dict.__len__(self) > self.size:
             self.finish()
-        value = self.cache.get(name, _MISSING)
+        called = name in _CALLED and not self.session.guarded and _is_called(sys._getframe(1))
+        key = _CALLED[name] if called else name
+        value = self.cache.get(key, _MISSING)
         if value is not _MISSING:
             return value
         if name in self.real:
             return self.lookup(name)
         self.session.check(self.path, "absent", name)
-        value = self.cache[name] = self.session.builtin(self, name, self.builtins[name])
+        value = self.cache[key] = self.session.builtin(self, key, self.builtins[name])
         return value
 
     def _physical(self, name: str) -> Any:
@@ -184,7 +198,9 @@ class _Names:
             return default
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if not self._scope.session.capture.journaled or type(name) is not str or _is_dunder(name):
+        session = self._scope.session
+        kept = session.capture.journaled or not session.guarded
+        if not kept or type(name) is not str or _is_dunder(name):
             raise CapturedWriteError(what=f"global `{self._scope.prefix}{name}`")
         self._scope.put(name, value)
 

@@ -191,7 +191,7 @@ def contains(x: Box, value: Any) -> bool:
 def item(x: Box, *index: Any) -> Any:
     """The one element (or the one at `index`) as a Python number."""
     judge_shape(lambda zeros: zeros.item(*index), x)
-    if not _is_recorded(x):
+    if not (_is_recorded(x) or is_differentiated(x)):
         return known_number(x).item(*index)
     if len(index) == 1 and type(index[0]) is not tuple:
         return _as_python(NUMPY_TO_TRACEJIT[np.ravel](x)[index[0]])
@@ -201,9 +201,18 @@ def item(x: Box, *index: Any) -> Any:
 @member("tolist")
 def tolist(x: Box) -> Any:
     """Nested Python lists of numbers."""
-    if not _is_recorded(x):
+    if not (_is_recorded(x) or (is_differentiated(x) and x.aval.size <= MOST_NUMBERS)):
         return known_number(x).tolist()
     return [tolist(row) for row in iterate(x)] if x.aval.shape else _as_python(x)
+
+
+def is_differentiated(x: Box) -> bool:
+    """Whether the numbers are known, and have derivatives: outside of jit."""
+    return (
+        isinstance(x.read(), Value)
+        and dtypes.is_inexact(x.aval.dtype)
+        and extents.known(x.read()) is not None
+    )
 
 
 def _is_recorded(x: Box) -> bool:

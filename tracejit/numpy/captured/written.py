@@ -94,8 +94,8 @@ class Memories(dict[int, "Written"]):
                 self.before[id(root)] = flat, flat.copy()
 
     def check(self, values: Iterable[Any]) -> None:
-        """Raises UnfollowedError if code that is not seen, such as a function of C, has written into an array of a linear
-        program since that got it, as far as a sample tells."""
+        """Raises UnfollowedError if code that is not seen, such as a function of C, has written into an array of a
+        linear program since that got it, as far as a sample tells."""
         for root, sample in {id(r): self.given.get(id(r), (r, None)) for r in map(_root_of, values)}.values():
             if sample is not None and id(root) not in self.changed and _sample(root) != sample:
                 raise UnfollowedError(

@@ -246,7 +246,8 @@ def _is_looked_up(x: Any, frame: types.FrameType) -> bool:
 
 #: Where attributes are looked up for the user's code.
 _LOOKING_UP = frozenset(
-    f"tracejit.frontend.{name}" for name in ("shadows.kinds", "shadows.attributes", "members")
+    f"tracejit.frontend.{name}"
+    for name in ("shadows.kinds", "shadows.attributes", "shadows.classes", "members")
 )
 _PLAIN_CLASSES = frozenset({list, tuple, dict, set, frozenset, str, bytes, type(None)})
 
