@@ -4,6 +4,8 @@ classes after one in the order in which `super()` looks, functions and classes t
 from __future__ import annotations
 
 import dataclasses
+import functools
+import types
 from typing import Any
 
 import numpy as np
@@ -156,3 +158,91 @@ def a_class_gets_what_its_objects_were_asked_for() -> Any:
             Loose.late = 1
 
     return f, _VECTORS, None, before
+
+
+@program
+def objects_that_are_made_were_asked_in_vain() -> Any:
+    class Base:
+        pass
+
+    class Model(Base):
+        def __init__(self, x):
+            self.x = x
+
+        @property
+        def inner(self):
+            return self.missing
+
+        def run(self):
+            return self.hook(2) if hasattr(self, "hook") else self.x
+
+    class Loose(Model):
+        def __getattr__(self, name):
+            return name
+
+    def f(x):
+        made = Model(x)
+        return made.run(), getattr(made, "late", None), Loose(x).late, hasattr(made, "inner")
+
+    def before(n: int) -> None:
+        if n == 1:
+            Base.hook = lambda self, by: self.x * by
+        elif n == 2:
+            Model.late = 5.0
+
+    return f, _NUMBERS, None, before
+
+
+@program
+def wrapped_functions_count_their_calls() -> Any:
+    def repeated(times):
+        def decorate(fn):
+            @functools.wraps(fn)
+            def call(*args):
+                call.calls += 1
+                return times * fn(*args)
+
+            call.calls = 0
+            return call
+
+        return decorate
+
+    @repeated(3)
+    @repeated(5)
+    def g(x):
+        return x + 1
+
+    return (lambda x: (g(x) + g(2 * x), g.calls, g.__wrapped__.calls)), _NUMBERS, lambda: g.__wrapped__.calls
+
+
+@program
+def a_cache_of_outside_reads_what_changes() -> Any:
+    settings = {"rate": 2.0}
+
+    @functools.lru_cache
+    def weight(n):
+        return settings["rate"] ** n
+
+    def f(x, n):
+        settings["rate"] += 1.0
+        return x * weight(n), weight.cache_info().hits
+
+    return f, [(1.0, 1), (2.0, 1), (3.0, 2)], lambda: (settings, weight.cache_info())
+
+
+@program
+def texts_and_numbers_for_a_log() -> Any:
+    """In derivatives they are numbers of Python's that have derivatives."""
+    log: list[Any] = []
+    form = "%.1f"
+    best = types.SimpleNamespace(value=np.inf)
+
+    def f(x):
+        loss = (x**2).sum()
+        log.append((float(loss), loss.item(), x.tolist(), f"{float(loss):.3f}", round(float(loss), 1)))
+        log.append(form % loss)
+        if float(loss) < best.value:
+            best.value = float(loss)
+        return loss + float(x[0]) * 2, type(float(loss)) is float
+
+    return f, _VECTORS, lambda: (log, best)

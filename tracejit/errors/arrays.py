@@ -190,9 +190,10 @@ class TracerFloatError(TracejitError, TypeError):
 
 
 class LostDerivativeError(TracejitError, TypeError):
-    """float(x) or x.item() of a value that is being differentiated.
+    """Code that is not followed, such as a function of C, takes a value that is being differentiated as a number.
 
-    Its value is known, but Python's numbers carry no derivative: the result would silently count as constant.
+    Its value is known, but such a number carries no derivative: the result would silently count as constant. What the
+    function itself writes, `float(x)` and `x.item()`, are numbers with derivatives.
     """
 
     code = "TJ112"
@@ -201,11 +202,12 @@ class LostDerivativeError(TracejitError, TypeError):
     remedies = (
         "leave x an array: NumPy's functions and math's take it; x.astype(float) converts it",
         "if no derivative is meant: float(tracejit.lax.stop_gradient(x))",
-        "or compile it, as tj.jit(f): there Python's numbers have derivatives",
+        "or compile it, as tj.jit(f): there more of Python is followed",
     )
     example = """
+        import struct
         import tracejit as tj
-        tj.jvp(lambda x: x * x.item(), (1.0,), (1.0,))
+        tj.jvp(lambda x: x * len(struct.pack("d", x)), (1.0,), (1.0,))
     """
 
 

@@ -240,7 +240,8 @@ class Session(Run):
 
     def wrap_dict(self, node: Node, value: dict[str, Any]) -> dict[str, Any]:
         """A copy of a function's attributes."""
-        return containers.wrap_dict(self, node, value) if self.guarded else value
+        copied = containers.wrap_dict if self.guarded else functions.wrap_functions
+        return copied(self, node, value)
 
     def _scalar(self, node: Node, value: Any) -> Any:
         if isinstance(value, (float, complex, np.generic)) or type(value) is int:

@@ -60,10 +60,11 @@ class SeenArray(np.ndarray):
         return self.original
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "original":
-            object.__setattr__(self, name, value)
+        ours = getattr(type(self), name, None)
+        if name == "original" or (isinstance(ours, property) and ours.fset is not None):
+            super().__setattr__(name, value)
             return
-        setattr(self.plain, name, value)  # raises what NumPy raises; a shape is the array's, too
+        setattr(self.expose(), name, value)  # raises what NumPy raises; a shape is the array's, too
         if name in _LYING:
             super().__setattr__(name, value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,30 @@ from tracejit.errors import LostDerivativeError, ShapeError
     ],
 )
 def test_no_derivative_is_lost_in_a_python_number(f: Any) -> None:
+    x = np.array([3.0, 1.0])
+    assert tj.jvp(f, (x,), (np.ones(2),)) == (9.0, 6.0)
+    assert tj.grad(f)(x).tolist() == [6.0, 0.0]
+    np.testing.assert_allclose(tj.hessian(f)(x), [[2.0, 0.0], [0.0, 0.0]])
+    kept = []
+    tj.grad(lambda x: kept.append((float(x[0]), x[1].item(), x.tolist(), f"{float(x[0]):.1f}")) or f(x))(x)
+    assert kept == [(3.0, 1.0, [3.0, 1.0], "3.0")]
+    assert [type(v) for v in (*kept[0][:2], *kept[0][2])] == [float] * 4
+
+
+def test_texts_of_numbers_lose_no_derivative() -> None:
+    texts, form = [], "%.2f %s %d"
+
+    def f(x: Any) -> Any:
+        texts.append(form % (x, x, x))
+        texts.append(f"{round(x, 1)} {round(float(x) * 1.005, 2)}")
+        return x**2
+
+    assert tj.grad(f)(2.5) == 5.0 and texts == ["2.50 2.5 2", "2.5 2.51"]
+
+
+def test_code_of_c_gets_no_number_that_has_a_derivative() -> None:
     with pytest.raises(LostDerivativeError, match=r"test_members\.py"):
-        tj.jvp(f, (np.ones(2),), (np.ones(2),))
-    assert tj.grad(f)(np.ones(2)).tolist() == [2.0, 0.0]  # which a program computes
+        tj.jvp(lambda x: x * len(struct.pack("d", x)), (1.0,), (1.0,))
 
 
 def test_math_has_derivatives() -> None:

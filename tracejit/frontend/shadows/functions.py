@@ -176,6 +176,12 @@ def _copy_attributes(
     session.attributes.append((node, copy, _looks(copy)))
 
 
+def wrap_functions(session: Run, node: Node, held: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a function in an eager run, with copies of functions among them, such as `__wrapped__`."""
+    copies = {k: session.wrap(node.item(k), x) for k, x in held.items() if type(x) is types.FunctionType}
+    return {**held, **copies}
+
+
 def _looks(fn: types.FunctionType) -> dict[Any, Any]:
     """What traced code may have assigned of a function's copy."""
     parts = {name: getattr(fn, name) for name in ("__code__", "__defaults__", _KEYWORDS)}

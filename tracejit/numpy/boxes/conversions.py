@@ -142,11 +142,22 @@ def _refuse_store(x: Box) -> None:
         raise TracerArrayError(aval=str(x.aval))
 
 
+#: `%`, by which Python's code makes text of numbers.
+_REMAINDERS = (6, 19)
+
+
+def _makes_text() -> bool:
+    """Whether a number is asked for by `"%f" % x`, as `logging` does it: found by the operation at work."""
+    frame = sys._getframe(2)
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return at >= 0 and code[at] == opcode.opmap["BINARY_OP"] and code[at + 1] in _REMAINDERS
+
+
 @member("__float__")
 def _float(x: Box) -> float:
     _refuse_store(x)
     judge_shape(float, x)
-    return float(known_number(x))
+    return float(known_value(x, TracerFloatError) if _makes_text() else known_number(x))
 
 
 @member("__complex__")

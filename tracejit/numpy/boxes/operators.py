@@ -10,13 +10,20 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import (
     ShapeError,
+    TracerFloatError,
     TracerIntegerError,
     UnfollowedError,
     UnknownMemberError,
 )
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.numpy.boxes import extents, indexing, numbers, unsure
-from tracejit.numpy.boxes.conversions import class_name, class_of, known_value, no_attribute
+from tracejit.numpy.boxes.conversions import (
+    class_name,
+    class_of,
+    is_differentiated,
+    known_value,
+    no_attribute,
+)
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
@@ -287,6 +294,8 @@ def rounded(x: Box, ndigits: Any = None) -> Any:
     if ndigits is None:
         return wrap(numbers.to_int(NUMPY_TO_TRACEJIT[np.round](x).read()), weak=True)
     if x.weak and x.aval.dtype == dtypes.float64:
+        if is_differentiated(x):  # what it is rounded to has the derivative zero
+            return round(float(known_value(x, TracerFloatError)), operator.index(ndigits))
         return wrap(numbers.rounded(value, operator.index(ndigits)), weak=True)
     return NUMPY_TO_TRACEJIT[np.round](x, ndigits)
 
