@@ -190,10 +190,9 @@ class TracerFloatError(TracejitError, TypeError):
 
 
 class LostDerivativeError(TracejitError, TypeError):
-    """Code that is not followed, such as a function of C, takes a value that is being differentiated as a number.
-
-    Its value is known, but such a number carries no derivative: the result would silently count as constant. What the
-    function itself writes, `float(x)` and `x.item()`, are numbers with derivatives.
+    """Code that is not followed, such as a function of C, takes a value that is being differentiated as a number. Such
+    a number carries no derivative: the result would silently count as constant. What the function itself writes,
+    `float(x)` and `x.item()`, are numbers with derivatives.
     """
 
     code = "TJ112"
