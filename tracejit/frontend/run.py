@@ -165,10 +165,6 @@ class Run(Memory):
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts."""
         raise NotImplementedError
 
-    def sees_traced(self, values: list[Any]) -> bool:
-        """Whether something traced can be reached from values."""
-        raise NotImplementedError
-
     def sizes(self, fn: types.FunctionType) -> None:
         """Note that `fn` is a function that Numba compiled: its integers have 64 bits."""
         self.sized[id(fn.__code__)] = fn.__code__

@@ -240,8 +240,7 @@ class Session(Run):
 
     def wrap_dict(self, node: Node, value: dict[str, Any]) -> dict[str, Any]:
         """A copy of a function's attributes."""
-        copied = containers.wrap_dict if self.guarded else functions.wrap_functions
-        return copied(self, node, value)
+        return (containers.wrap_dict if self.guarded else functions.wrap_functions)(self, node, value)
 
     def _scalar(self, node: Node, value: Any) -> Any:
         if isinstance(value, (float, complex, np.generic)) or type(value) is int:
@@ -313,9 +312,6 @@ class Session(Run):
         if self.guarded and any("__del__" in vars(base) for base in value.__mro__[:-1]):
             self.note(f"class `{value.__name__}`", value, "its `__del__` would run while tracing")
         return ours or value
-
-    def sees_traced(self, values: list[Any]) -> bool:
-        return questions.sees({Box}, values)
 
     def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:
         """What a name found in builtins gives."""

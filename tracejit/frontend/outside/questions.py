@@ -28,7 +28,7 @@ from tracejit.frontend import active
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function, why_not
 from tracejit.frontend.rewrite.source.asking import asked
-from tracejit.frontend.shadows import behind, containers, functions, objects
+from tracejit.frontend.shadows import behind, cached, containers, functions, objects
 from tracejit.frontend.shadows.growing import Growing
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text.deferred import Text
@@ -90,6 +90,9 @@ def sees(kinds: Collection[type], values: Iterable[Any]) -> bool:
             met.add(id(x))
             left += (part for part in _inside(x, cls) if type(part) not in containers.PLAIN)
     return False
+
+
+cached.looking.sees = sees
 
 
 def _inside(x: Any, cls: type) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend.paths import Node
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 LRU = type(functools.lru_cache(len))
 _CONSTANTS = (int, float, complex, str, bytes, type(None), types.ModuleType, range)
 _KEYS = (int, float, complex, bool, str, bytes, type(None))
+
+
+class _Looking:
+    """Whether a value of one of some classes can be reached from values; `outside.questions` says it."""
+
+    sees: Callable[[Any, Any], bool] = staticmethod(lambda kinds, values: True)
+
+
+looking = _Looking()
 
 
 def wrap_cached(session: Run, node: Node, value: Any) -> Any:
@@ -70,7 +79,7 @@ def _reads_traced(session: Run, fn: types.FunctionType) -> bool:
         ]
         called = [x.__wrapped__ if type(x) is LRU else x for x in known]
         reached += [g for g in called if type(g) is types.FunctionType and g not in reached]
-    return session.sees_traced([x for x in known if type(x) not in (types.FunctionType, LRU)])
+    return looking.sees({Box}, [x for x in known if type(x) not in (types.FunctionType, LRU)])
 
 
 def _is_key(x: Any) -> bool:

@@ -283,10 +283,9 @@ def os_error(*args: Any, **kwargs: Any) -> OSError:
 
 def _dtype(*args: Any, **kwargs: Any) -> Any:
     """`np.dtype`, which takes no array."""
-    make: Any = np.dtype
     given = args[0] if args else None
     if type(given) is not Box:
-        return make(*args, **kwargs)
+        return np.dtype(*args, **kwargs)
     if class_of(given) is np.ndarray:
         raise TypeError("Cannot construct a dtype from an array")
     if len(args) > 1 or kwargs:
