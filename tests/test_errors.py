@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import re
 import textwrap
@@ -74,6 +75,12 @@ def test_errors_cross_processes():
 
 def test_the_line_is_the_user_s():
     assert "test_errors.py:" in str(errors.ShapeError(op="add", problem="…"))
+
+
+def test_python_s_own_wrappers_are_no_line_of_the_user_s():
+    with pytest.raises(tj.errors.TracejitError) as caught:
+        functools.singledispatch(tj.grad(np.sin))(np.ones(3))
+    assert "test_errors.py:" in str(caught.value) and "functools" not in str(caught.value)
 
 
 def test_codes_and_names_are_unique():

@@ -32,6 +32,7 @@ from tracejit.errors.base import (
     blanks,
     is_internal,
     is_library,
+    is_passed_over,
     user_location,
 )
 from tracejit.errors.callbacks import (
@@ -295,6 +296,7 @@ __all__ = [
     "blanks",
     "is_internal",
     "is_library",
+    "is_passed_over",
     "user_location",
     "DeviceMemoryError",
     "DeviceAccessError",

@@ -7,6 +7,10 @@ are added when the error is raised.
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import dataclasses
+import functools
 import os
 import re
 import sys
@@ -34,6 +38,15 @@ def is_library(filename: str) -> bool:
     return filename.startswith((_PACKAGE, "<tracejit", _NUMPY, _NUMBA, "<frozen"))
 
 
+#: Files of Python's that this package calls, and that call it back: errors name the user's line instead.
+_BETWEEN = frozenset(m.__file__ for m in (contextlib, copy, dataclasses, functools))
+
+
+def is_passed_over(filename: str) -> bool:
+    """True for files with no line of a user's program, where errors look for one."""
+    return filename in _BETWEEN or is_library(filename)
+
+
 #: How a size that only a run knows is written in the printed types.
 TRACED_SIZE = re.compile(r"\bv[0-9a-f]+<=(\?|\d+)")
 
@@ -43,7 +56,7 @@ def user_location() -> str | None:
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not is_library(name):
+        if not is_passed_over(name):
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return None

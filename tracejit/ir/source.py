@@ -12,7 +12,7 @@ import threading
 from types import CodeType
 from typing import Any
 
-from tracejit.errors import is_library
+from tracejit.errors import is_passed_over
 
 _internal: dict[str, bool] = {}  # file name -> is it a file of this package or of NumPy
 
@@ -115,7 +115,7 @@ def _pulled(source: Source, order: int) -> Source:
 
 
 def _classify(name: str) -> bool:
-    hidden = is_library(name)
+    hidden = is_passed_over(name)
     _internal[name] = hidden
     return hidden
 
