@@ -106,7 +106,19 @@ class LibraryResultError(TracejitError, ValueError):
     cause = "{function}, which has no traced form and is called by the program, {problem}."
     remedies = ("call it outside of the transformation", "use a function whose results have known shapes")
     example = """
-        import numpy as np, scipy.linalg, tracejit as tj
-        tj.vmap(scipy.linalg.orth)(np.zeros((1, 2, 2)))
+        import ctypes, numba, tracejit as tj
+
+        cbrt = ctypes.CDLL(None).cbrt  # of C's library
+        cbrt.argtypes, cbrt.restype = [ctypes.c_double], ctypes.c_double
+
+        @numba.njit
+        def f(x):
+            if x < 0:
+                raise ValueError("negative")
+            return cbrt(x)
+
+        g = tj.jit(f, fallback=False)
+        g(8.0)
+        g(-8.0)
     """
     redo: ClassVar[bool] = True
