@@ -314,3 +314,25 @@ def f(x, t):
     traced = tj.jit(space["f"])
     x = np.ones(2)
     assert [traced(x, t) for t in (1.0, 3.0)] == [space["f"](x, t) for t in (1.0, 3.0)] == [(0, 1), (5, 2)]
+
+
+MISSING = object()
+
+
+def cast(x: Any, *, dtype: Any = MISSING) -> Any:
+    return x if dtype is MISSING else x.astype(dtype)
+
+
+def test_a_plain_object_that_is_a_default_is_no_iterator() -> None:
+    """What stands for it has all special methods, and refuses them: blocks beside it were Python's."""
+
+    def f(x: Any) -> Any:
+        y = cast(x)
+        if y[0] > 0:
+            y = y * 2
+        while y[0] < 10:
+            y = y + 1
+        return y
+
+    for x in (X, -X):
+        np.testing.assert_array_equal(tj.jit(f, fallback=False)(x), f(x))

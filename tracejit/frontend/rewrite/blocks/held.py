@@ -21,7 +21,7 @@ from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
 from tracejit.frontend.rewrite.held_kinds import kind_of
-from tracejit.frontend.shadows import randoms
+from tracejit.frontend.shadows import randoms, refusing
 from tracejit.frontend.shadows.copied import is_made_within
 from tracejit.tracing import Box
 
@@ -71,13 +71,14 @@ class Containers:
             self._hold(name, x, depth)
             names = (f"{name}.{free}" for free in x.__code__.co_freevars)
             inner = zip(names, x.__closure__ or (), strict=True)
-        elif hasattr(type(x), "__next__"):
+        elif hasattr(type(refusing.held(x)), "__next__"):  # a stand-in that refuses has all special methods
             near = depth > DEPTH - _ITERATORS and not isinstance(x, io.IOBase)  # many objects hold a file
             if depth == DEPTH or near:
                 self.iterators.append(name)
             return
         else:
-            self._hold(name, x, depth)
+            if type(x) is not refusing.Refusing:  # nothing can be done with it
+                self._hold(name, x, depth)
             return
         for path, y in inner:
             self._look(path, y, depth - 1)
