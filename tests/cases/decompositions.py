@@ -231,6 +231,7 @@ CASES: dict[str, list[Case]] = {
         case(lambda a: d.pinv.pinv(a, np.float64(1e-9), hermitian=True), spd(3, 3)),
         case(pair(lambda z: d.pinv.pinv(z, np.float64(1e-9))), regular(4, 3), normal(4, 3)),
     ],
+    "potrf": [constant(d.cholesky.potrf, spd(*shape)) for shape in [(3, 3), (2, 5, 5)]],
     "geqrf": [constant(d.householder.geqrf, normal(*shape)) for shape in [(4, 2), (2, 4), (2, 3, 3)]],
     "householder_product": [
         constant(lambda a: d.householder.householder_product(*d.householder.geqrf(a)), normal(*shape))

@@ -82,6 +82,43 @@ def test_linear_algebra_without_python(dtype: Any, n: int, lead: tuple[int, ...]
             np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance * np.abs(w).max())
 
 
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("lead", [(), (3,), (2, 0), (2, 9)])
+@pytest.mark.parametrize("n", [5, 8, 150])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_cholesky_without_python(dtype: Any, n: int, lead: tuple[int, ...]) -> None:
+    """As NumPy does it, NaN and infinities in the matrix included; one triangle is read."""
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=(*lead, n, n))
+    a = (x @ np.swapaxes(x, -1, -2) + n * np.eye(n)).astype(dtype)
+    f, nans = tj.jit(np.linalg.cholesky), tj.jit(tj.lax.linalg.cholesky)
+    text = loops(np.linalg.cholesky, a)
+    assert ("callback" not in text and "potrf" in text) == bool(a.size)
+    tolerance = 1e-11 if dtype is np.float64 else 1e-4
+    upper = np.triu_indices(n, 1)
+    for m in (a, np.swapaxes(a, -1, -2), np.asfortranarray(a)):
+        got, want = f(m), np.linalg.cholesky(m)
+        assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=10 * tolerance * n)
+        assert not got[..., *upper].any()
+    noise = a + np.triu(rng.normal(size=(n, n)), 1).astype(dtype)
+    np.testing.assert_array_equal(f(noise), f(a))
+    if not a.size:
+        return
+    for k, value in enumerate((np.nan, np.inf, -np.inf, -1.0)):
+        bad, i = a.copy(), int(rng.integers(n))
+        bad[..., i, i if k == 3 else int(rng.integers(i + 1))] = value
+        try:
+            want = np.linalg.cholesky(bad)
+        except np.linalg.LinAlgError:
+            with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+                f(bad)
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(np.isnan(nans(bad)), np.isnan(tj.lax.linalg.cholesky(bad)))
+        else:
+            np.testing.assert_array_equal(np.isnan(f(bad)), np.isnan(want))
+
+
 @pytest.mark.parametrize("trans", [0, 1])
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("unit", [True, False])
