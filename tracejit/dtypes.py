@@ -55,6 +55,11 @@ def is_time(d: np.dtype) -> bool:
     return d.kind in "mM"
 
 
+def can_be_column(d: np.dtype) -> bool:
+    """Whether a field of a structure holds numbers that can be traced where they lie."""
+    return d.base.isnative and d.base.kind in "biufc" and d.base.char not in "gG"
+
+
 def structure_of(x: Any) -> np.dtype | None:
     """The dtype of a structure that `x` names, as a list of fields does; None if it names none."""
     if isinstance(x, np.dtype):

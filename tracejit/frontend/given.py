@@ -49,7 +49,7 @@ def kind_of(x: Any) -> Any:
     it has to be the same object."""
     cls = type(x)
     if isinstance(x, np.ndarray):  # a structured one
-        return (cls, x.dtype, x.shape) if counterpart(x) is not None else None
+        return (cls, x.dtype, x.dtype.names, x.shape) if counterpart(x) is not None else None
     if cls is types.FunctionType:
         return None if isinstance(x.__globals__, GuardedGlobals) or is_library_function(x) else x.__code__
     if cls is types.MethodType:

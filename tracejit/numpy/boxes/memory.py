@@ -5,6 +5,7 @@ A view is given by the shape of its base, the base's strides in elements (None f
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -149,6 +150,13 @@ def layout_of_field(dtype: np.dtype, name: str, shape: Any) -> tuple[int, ...] |
     steps += [s * field.base.itemsize for s in c_strides(field.shape)]
     strides = in_elements(tuple(steps), field.base.itemsize)
     return None if strides == c_strides(tuple(sizes)) else strides
+
+
+def fields_overlap(dtype: np.dtype) -> bool:
+    """Whether two fields of a dtype share memory."""
+    fields = [dtype.fields[n] for n in dtype.names or ()]  # type: ignore[index]
+    ends = sorted((offset, offset + field.itemsize) for field, offset, *_ in fields)
+    return any(end > start for (_, end), (start, _) in itertools.pairwise(ends))
 
 
 def order_of_strides(

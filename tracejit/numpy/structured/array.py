@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import dtypes
 from tracejit.errors import RefusedFunctionError, UnsupportedFunctionError
 from tracejit.numpy.boxes.indexing import view_of_all
-from tracejit.numpy.boxes.memory import layout_of_field
+from tracejit.numpy.boxes.memory import fields_overlap, layout_of_field
 from tracejit.numpy.boxes.sharing.either import Either
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import FIELDS
@@ -50,6 +51,8 @@ class Structured:
         is_new: bool = True,
     ) -> None:
         assert dtype.names is not None
+        if is_new and fields_overlap(dtype):
+            raise UnsupportedFunctionError(name="a new structured array of fields that share memory")
         store = object.__setattr__
         store(self, "_tj_dtype", dtype)
         store(self, "_tj_columns", dict(zip(dtype.names, columns, strict=True)))
@@ -128,6 +131,8 @@ class Structured:
     def tj_column(self, name: Any) -> Any:
         """The column of a field itself."""
         if name not in self._tj_columns:
+            if name in (self._tj_dtype.fields or ()):
+                raise UnsupportedFunctionError(name="the field of a structured array by its title")
             raise ValueError(f"no field of name {name}")
         column = self._tj_columns[name]
         if type(column) is Foreign:
@@ -205,28 +210,29 @@ class Structured:
 
     def __getattr__(self, name: str) -> Any:
         own = object.__getattribute__(self, "_tj_kind")
-        if own is not np.ndarray and name in self._tj_columns:
-            return self._field(name)
         known = np.void if self._tj_record else own
+        if own is not np.ndarray and name in self._tj_columns and not hasattr(known, name):
+            return self._field(name)
         if name[:2] == "__" or name[:3] == "tj_" or name[:4] == "_tj_" or not hasattr(known, name):
             raise AttributeError(f"{known.__name__!r} object has no attribute {name!r}", name=name, obj=self)
         raise UnsupportedFunctionError(name=f"ndarray.{name} of a structured array")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._tj_kind is np.ndarray or name not in self._tj_columns:
+        if self._tj_kind is np.ndarray or name not in self._tj_columns or hasattr(np.recarray, name):
             raise UnsupportedFunctionError(name=f"the attribute {name!r} of a structured array, set,")
         put(self.tj_column(name), value)
 
     # ---- methods
 
-    def __copy__(self) -> Structured:
+    def __copy__(self, memo: Any = None) -> Structured:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Structured:
-        return self.copy()
+    __deepcopy__ = __copy__
 
     def copy(self, order: str = "C") -> Structured:
         """A new array with the same elements."""
+        if order != "C" and self.ndim > 1:
+            raise UnsupportedFunctionError(name="ndarray.copy of a structured array, in another order,")
         return self.tj_each(lambda c: c.copy(), self._tj_record)
 
     def view(self, dtype: Any = None, type: Any = None) -> Structured:
@@ -236,7 +242,9 @@ class Structured:
         if self._tj_record or (dtype is not None and type is not None) or not (plain or cls is np.recarray):
             raise UnsupportedFunctionError(name="ndarray.view of a structured array as another dtype")
         kind = self._tj_kind if cls is None else np.ndarray if plain else cls
-        return Structured(self._tj_dtype, [_view(c) for c in self._tj_columns.values()], kind)
+        return Structured(
+            self.tj_example().view(kind).dtype, [_view(c) for c in self._tj_columns.values()], kind
+        )
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
         """Sorts in place, by the fields in `order` first."""
@@ -256,8 +264,9 @@ class Structured:
 
     def item(self, *args: Any) -> tuple[Any, ...]:
         """One element as a tuple of Python's numbers."""
-        one = self[args[0] if len(args) == 1 else args] if args and not self._tj_record else self
-        if type(one) is not Structured or one.ndim:
+        place = args[0] if len(args) == 1 and type(args[0]) is tuple else args
+        one = self[place] if place and len(place) == self.ndim else self
+        if type(one) is not Structured or one.ndim or (place and one is self):
             raise UnsupportedFunctionError(name="ndarray.item of a structured array of several elements")
         return tuple([c.item() if c.ndim == 0 else c for c in _without_arrays(one)])
 
@@ -280,7 +289,8 @@ class Structured:
 
 def _equal(a: Structured, b: Any) -> Any:
     """Which elements are equal in all fields."""
-    if type(b) is not Structured or b._tj_dtype != a._tj_dtype or any(a._tj_dtype[n].shape for n in a._names):
+    plain = type(b) is Structured and a._tj_kind is b._tj_kind is np.ndarray and a._tj_dtype == b._tj_dtype
+    if not plain or any(a._tj_dtype[n].shape for n in a._names):
         raise UnsupportedFunctionError(name="== of a structured array and something of another dtype")
     equal, both = NUMPY_TO_TRACEJIT[np.equal], NUMPY_TO_TRACEJIT[np.logical_and]
     columns = zip(a.tj_numbers(), b.tj_numbers(), strict=True)
@@ -377,11 +387,6 @@ def boxes_of(x: Structured) -> list[Box]:
     return found
 
 
-def is_numbers(dtype: np.dtype) -> bool:
-    """Whether a field holds numbers that can be traced where they lie."""
-    return dtype.base.isnative and dtype.base.kind in "biufc" and dtype.base.char not in "gG"
-
-
 def of_array(x: Any) -> Structured:
     """A new array with the elements of one of NumPy's."""
     columns: list[Any] = []
@@ -390,6 +395,6 @@ def of_array(x: Any) -> Structured:
         if field.base.names is not None:
             columns.append(of_array(x[name]))
         else:
-            columns.append(new_array(np.array(x[name])[()]) if is_numbers(field) else Foreign(name))
+            columns.append(new_array(np.array(x[name])[()]) if dtypes.can_be_column(field) else Foreign(name))
     cls = type(x) if isinstance(x, np.recarray) else np.ndarray
     return Structured(x.dtype, columns, cls, isinstance(x, np.void))

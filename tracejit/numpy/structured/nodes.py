@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import tree
+from tracejit import dtypes, tree
 from tracejit.errors import UnfollowedError
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.sharing.either import Either
 from tracejit.numpy.dispatch import Adopted
 from tracejit.numpy.operands import FIELDS, SUBCLASSES
-from tracejit.numpy.structured.array import Foreign, Structured, boxes_of, is_numbers
+from tracejit.numpy.structured.array import Foreign, Structured, boxes_of
 from tracejit.numpy.structured.calls import call
 from tracejit.tracing import Box, box
 
@@ -66,26 +66,34 @@ def _is_same(x: Any, y: Any) -> bool:
 
 def _view_of_one(dtype: np.dtype, columns: list[np.ndarray]) -> np.ndarray | None:
     """The view of the array whose fields the columns are views of; None if there is none."""
-    owner = columns[0].base
+    owner = _owner_of(columns[0])
     offsets = [dtype.fields[name][1] for name in dtype.names or ()]  # type: ignore[index]
     starts = {c.ctypes.data - offset for c, offset in zip(columns, offsets, strict=True)}
     ranks = [c.ndim - len(dtype[name].shape) for c, name in zip(columns, dtype.names or (), strict=True)]
     strides = {c.strides[:rank] for c, rank in zip(columns, ranks, strict=True)}
-    if not isinstance(owner, np.ndarray) or len(starts) > 1 or len(strides) > 1:
+    if len(starts) > 1 or len(strides) > 1 or any(_owner_of(c) is not owner for c in columns):
         return None
-    if owner.dtype.names is None or any(c.base is not owner for c in columns):
-        return None
-    memory = _Memory(owner, starts.pop(), columns[0].shape[: ranks[0]], strides.pop(), dtype)
+    memory = _Memory(columns, starts.pop(), columns[0].shape[: ranks[0]], strides.pop(), dtype)
     return np.asarray(memory).view(dtype)
+
+
+def _owner_of(column: np.ndarray) -> Any:
+    """What the memory of an array belongs to: an array, or another object that lends its memory to arrays."""
+    owner: Any = column
+    while isinstance(owner, (np.ndarray, _Memory)) and (base := owner.base) is not None:
+        owner = base
+    return owner
 
 
 class _Memory:
     """A part of an array's memory, for NumPy."""
 
-    def __init__(self, owner: Any, start: int, shape: Any, strides: Any, dtype: np.dtype) -> None:
-        self.owner = owner
+    def __init__(
+        self, columns: list[np.ndarray], start: int, shape: Any, strides: Any, dtype: np.dtype
+    ) -> None:
+        self.base = columns[0]  # which keeps the memory
         self.__array_interface__ = {
-            "data": (start, not owner.flags.writeable),
+            "data": (start, not all(c.flags.writeable for c in columns)),
             "shape": shape,
             "strides": strides,
             "typestr": f"|V{dtype.itemsize}",
@@ -100,7 +108,7 @@ def adopted(value: Any) -> Adopted | None:
     dtype = value.dtype
     if type(value) not in (np.ndarray, np.recarray) or not _can_be_named(dtype):
         return None
-    used = [n for n in dtype.names if is_numbers(dtype[n]) or dtype[n].base.names is not None]
+    used = [n for n in dtype.names if dtypes.can_be_column(dtype[n]) or dtype[n].base.names is not None]
     if not used:
         return None
 
@@ -109,7 +117,7 @@ def adopted(value: Any) -> Adopted | None:
         held = [known[n] if n in known else Foreign(n) for n in dtype.names]
         return Structured(dtype, held, type(value), is_new=False)
 
-    return Adopted(tuple(used), ("dtype",), make)
+    return Adopted(tuple(used), ("dtype", "dtype.names"), make)  # a dtype's names can be set
 
 
 def _can_be_named(dtype: np.dtype) -> bool:
