@@ -15,6 +15,7 @@ import pytest
 import tracejit as tj
 from tracejit.errors import NumberDivisionError, NumberDomainError, NumberRangeError
 from tracejit.lowering import fuse
+from tracejit.lowering.loops import distribute
 
 _RNG = np.random.default_rng(11)
 
@@ -132,6 +133,22 @@ def test_lengths_that_nobody_knows() -> None:
     g, x = tj.jit(f, fallback=False), _RNG.uniform(0, 1, 700)
     for n in (0, 1, 15, 16, 255, 256, 257, 5000):
         assert g(x, n) == pytest.approx(f(x, n), rel=1e-13)
+
+
+def test_the_stack_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for n in range(len(x)):
+            total += math.exp(x[n])
+        for n in range(len(x)):
+            total += math.sin(x[n])
+        return total
+
+    x = _RNG.uniform(0, 1, 300)
+    assert tj.jit(f).lower(x).as_text("loops").count("= stack(") == 2
+    monkeypatch.setattr(distribute, "_MOST_BUFFERS", 1)
+    g = tj.jit(lambda x: f(x), fallback=False)
+    assert g.lower(x).as_text("loops").count("= stack(") == 1 and g(x) == tj.jit(f)(x)
 
 
 def test_threads_share_blocks() -> None:

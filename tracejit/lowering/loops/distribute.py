@@ -51,6 +51,7 @@ BLOCK, LEAST = 256, 16
 _SHIFT = BLOCK.bit_length() - 1
 #: The most instructions that are computed ahead, which would not stay in registers, and numbers kept of each iteration.
 _MOST, _MOST_KEPT = 100, 8
+_MOST_BUFFERS = 64  # of a program: they lie on the stack, 2 KB each
 _KINDS = ("arg", "arena", "stack")
 #: Integer operations that make the indices of what is loaded ahead: of no more than the loop's variable and what does
 #: not change in the loop, so that a check which is still to come has nothing to do with them.
@@ -72,7 +73,7 @@ def _in_block(block: Block, writer: _Writer, related: set[frozenset[int]], insid
     stmts: list[Any] = []
     for s in block.stmts:
         parts = _Parts(s, related) if _suits(s, inside) else None
-        if parts is not None and parts.pays():
+        if parts is not None and parts.pays() and writer.kept + len(parts.kept) <= _MOST_BUFFERS:
             stmts += writer.distributed(parts)
             continue
         for inner in blocks_of(s):
@@ -233,6 +234,7 @@ class _Writer:
     def __init__(self, program: Program, homes: dict[Buffer, Block]) -> None:
         self.program, self.homes = program, homes
         self.last = -1
+        self.kept = 0  # buffers of numbers that are kept
 
     def reg(self, like: Reg, dtype: np.dtype = I64) -> Reg:
         if self.last < 0:
@@ -271,6 +273,7 @@ class _Writer:
             ]
         )
         kept = {x: Buffer(f"ahead{x.id}", x.dtype, BLOCK, "stack") for x in parts.kept}
+        self.kept += len(kept)
         self.program.buffers += kept.values()
         self.homes.update(dict.fromkeys(kept.values(), block))
         failed = Slot(f"failed{number.id}", I64)
