@@ -35,7 +35,7 @@ def parts_of_records_are_views() -> Any:
 
     def f(a, t):
         a.x += t
-        return a[1:], a.T, a.view(), np.asanyarray(a), a.squeeze()
+        return a[1:], a.T, a.view(), a.squeeze()
 
     return f, [(a, 1.0), (a, 2.0)], lambda: a
 
@@ -45,7 +45,7 @@ def records_are_viewed_as_an_array() -> Any:
     a = _particles().view(np.recarray)
 
     def f(a):
-        return a.view(np.ndarray), a.view(type=np.ndarray)
+        return a.view(np.ndarray), a.view(type=np.ndarray), np.asanyarray(a)
 
     return f, [(a,), (a,)], lambda: a
 

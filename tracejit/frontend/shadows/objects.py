@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -82,7 +83,7 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
         if session.guarded and hasattr(cls := type(value), "users_attributes"):
             session.untouched.enter_wrapper(node.text, value)
             session.check(node.attr("__dict__"), "len", len(vars(value)))  # what it is not given stays away
-            for name, x in cls.users_attributes(value).items():
+            for name, x in {**_taken_over(value), **cls.users_attributes(value)}.items():
                 session.check(node.attr(name), "value" if type(x) in IMMUTABLE else "is", x)
                 if type(x) not in IMMUTABLE and not callable(x):
                     session.note(
@@ -356,6 +357,13 @@ def wrap_adopted(session: Run, node: Node, value: Any) -> Any:
 def is_structured(value: Any) -> bool:
     """Whether it is a structured array of NumPy's."""
     return type(value) in (np.ndarray, np.recarray) and dtypes.structure_of(value.dtype) is not None
+
+
+def _taken_over(function: Any) -> dict[str, Any]:
+    """The attributes that a transformed function has of the user's function of which it was made."""
+    made_of = inspect.unwrap(function, stop=lambda f: type(f) is types.FunctionType)
+    names = vars(made_of).keys() if type(made_of) is types.FunctionType else ()
+    return {n: x for n, x in vars(function).items() if n in names and n != "__wrapped__"}
 
 
 def wrap_structured(session: Run, node: Node, value: Any) -> Any:
