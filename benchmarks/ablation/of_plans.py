@@ -312,6 +312,13 @@ PLANNING = (
         ),
     ),
     Mechanism(
+        "loop distribution",
+        "functions of single iterations are computed as vectors, a block ahead of the sums and checks of their loop",
+        ("lowering/loops/distribute.py",),
+        {"tracejit.lowering.fuse:distribute": gives(None)},
+        ("programs: call options", "programs: kernel density"),
+    ),
+    Mechanism(
         "join",
         "loops one after another over the same rows become one",
         ("lowering/loops/join.py",),
