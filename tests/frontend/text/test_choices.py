@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import warnings
 from typing import Any
 
 import numpy as np
 
 import tracejit as tj
+from tracejit.errors import FallbackWarning
 
 
 def check(f: Any, *calls: Any) -> None:
@@ -96,6 +98,26 @@ def test_a_text_that_grows_in_branches_is_there_once() -> None:
         check(_signs(size), (x,), (-x,), (x - 0.2,))
         counts.append(len(tj.jit(_signs(size)).lower(x).jaxpr.eqns))
     assert counts[2] - counts[1] <= counts[1] - counts[0] + 8
+
+
+def test_choices_among_texts_of_many_values_are_left() -> None:
+    """A text that grows at both ends has nothing in common in its branches: after each choice among three it was three
+    times as much, and tracing it did not end."""
+
+    def f(x: Any) -> Any:
+        text = "start"
+        for k in range(14):
+            if x > k:
+                text = f"{text}{k}"
+            elif x < 0:
+                text = "n" + text
+        return text
+
+    compiled = tj.jit(f, fallback=True)
+    for x in (2.2, -1.0, 20.0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            assert compiled(x) == f(x)
 
 
 def test_what_follows_the_same_text() -> None:

@@ -14,7 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.frontend.text.deferred import Text, at_index, concatenated, is_text, options_of, recipe_of
+from tracejit.frontend.text.deferred import (
+    Text,
+    at_index,
+    concatenated,
+    is_text,
+    options_of,
+    recipe_of,
+    refusal,
+)
 from tracejit.frontend.text.recipes import PYTHON, Known, Made, Recipe, Slot, joined, picked
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
@@ -23,6 +31,8 @@ from tracejit.tracing import Box, box
 _I64 = np.dtype(np.int64)
 #: Texts of more known strings are not followed.
 _MOST = 64
+#: Nor texts of more values: each choice among what was chosen before may double them.
+_MOST_VALUES = 64
 #: `add(a, b, dtype)`: what gives the raw value that is `a` or `b`, once the program has chosen.
 Add = Callable[[Any, Any, np.dtype], Callable[[], Any]]
 
@@ -112,6 +122,8 @@ class Choice:
             self.rows = [add(i, j, _I64)]
             return
         (p, xs), (q, ys) = recipe_of(a), recipe_of(b)
+        if len(xs) + len(ys) > _MOST_VALUES:
+            raise refusal(a if type(a) is Text else b, "a choice among texts of many values")
         self.like = (*xs, *ys)
         self.recipe = Made(either, (Slot(PYTHON, np.dtype(bool), 0), p, q))
         self.rows = [add(x.read(), _zeros(x), x.aval.dtype) for x in xs]
