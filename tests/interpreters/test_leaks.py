@@ -162,7 +162,7 @@ def test_off_means_off(world: Any) -> None:
 def test_using_a_leaked_value_names_its_line(world: Any) -> None:
     line = world.into_a_global.__code__.co_firstlineno + 1
     with config.override(check_tracer_leaks=False):
-        for way in ("checkpoint", "make_jaxpr"):
+        for way in ("scan", "make_jaxpr"):
             WAYS[way](world.into_a_global)(X)
             for use in (lambda: world.kept[0] + 1, lambda: tj.jit(lambda: np.sin(world.kept[0]))()):
                 with pytest.raises(LeakedTracerError, match=rf"made at .*test_leaks.py:{line}\) was used"):

@@ -48,6 +48,8 @@ TOLD_APART = frozenset(
         "corpus_switches.steps_of_nothing_of_numpy",
         "corpus_tuples_kept.an_object_that_keeps_the_best",
         "corpus_variates.a_generator_is_given_to_a_distribution",
+        "corpus_warned.imaginary_parts_lost",
+        "corpus_warned.imaginary_parts_lost_by_dtype",
         "corpus_warned.what_is_not_nan_in_rows_where_all_turn_out_to_be",
         "scipy: a_curve_of_single_precision",
         "scipy: a_curve_with_given_parameters",

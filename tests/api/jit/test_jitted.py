@@ -429,3 +429,16 @@ def test_clear_caches() -> None:
         np.testing.assert_array_equal(f(X), X * 1.125)
         np.testing.assert_array_equal(g(X[:2]), X[:2] * 2.125)
     assert n.value == 2 and f.trace_count == 2
+
+
+def test_caches_whose_keys_have_changed() -> None:
+    """The names of a structured dtype can be assigned to, which changes its hash."""
+    f = tj.jit(lambda a: a["x"] * 2)
+    for size in (1, 5):
+        a = np.zeros(3, [("x", "f8"), ("y", "f8")])
+        f(a)
+        a.dtype.names = ("u", "v")
+        with config.override(cache_size=size):
+            assert f(np.ones(2, [("x", "f4")])).tolist() == [2, 2]
+        tj.clear_caches()
+    assert f(np.ones(2, [("x", "f8"), ("y", "f8")])).tolist() == [2, 2]

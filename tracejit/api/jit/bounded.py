@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import OrderedDict
 from typing import Any
 
 from tracejit.api.common import name_of
@@ -18,20 +17,28 @@ class Bounded:
     """Evicts the programs that were made first when there are more than `config.cache_size` in the process."""
 
     def __init__(self) -> None:
-        self._order: OrderedDict[tuple[int, Any], Any] = OrderedDict()
+        self._order: dict[tuple[int, Any], Any] = {}
         self._lock = threading.Lock()
 
     def add(self, owner: Any, key: Any) -> None:
         with self._lock:
             self._order[(id(owner), key)] = weakref.ref(owner)
             while len(self._order) > config.cache_size:
-                (_, old), victim = self._order.popitem(last=False)
-                jitted = victim()
+                (_, old), jitted = self._oldest()
                 if jitted is not None:
                     jitted.forget(old)
                     messages.debug(
                         1, f"tracejit: dropped a program of {name_of(jitted.fun)}: the cache is full"
                     )
+
+    def _oldest(self) -> tuple[tuple[int, Any], Any]:
+        """The program that was made first, which is taken out: its key, and its function, or None."""
+        key, ref = next(iter(self._order.items()))
+        if (
+            self._order.pop(key, None) is None
+        ):  # the names of a dtype in it were changed: it has another hash now
+            self._order = dict([*self._order.items()][1:])
+        return key, ref()
 
     def clear(self) -> None:
         """Evict everything."""

@@ -27,6 +27,7 @@ from tracejit.frontend.origins import is_library_class, is_quiet, why_not
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes, behind, copied
 from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.ir.primitive import Op
 from tracejit.numpy.dispatch import OBJECTS, Adopted
 from tracejit.tracing import Box
 
@@ -85,7 +86,7 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
             session.check(node.attr("__dict__"), "len", len(vars(value)))  # what it is not given stays away
             for name, x in {**_taken_over(value), **cls.users_attributes(value)}.items():
                 session.check(node.attr(name), "value" if type(x) in IMMUTABLE else "is", x)
-                if type(x) not in IMMUTABLE and not callable(x):
+                if type(x) not in IMMUTABLE and not callable(x) and not isinstance(x, Op):
                     session.note(
                         f"{node}.{name}",
                         x,

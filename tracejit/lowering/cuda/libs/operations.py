@@ -38,6 +38,7 @@ OPERATIONS: dict[str, Operation] = {
     "ifft": Operation(functions.transforms, functions.ifft),
     "rfft": Operation(functions.transforms, functions.rfft),
     "cholesky": Operation(functions.factorizes, functions.cholesky),
+    "potrf": Operation(functions.factorizes, functions.potrf),
     "lu": Operation(functions.factorizes, functions.lu),
     "triangular solve": Operation(functions.substitutes, functions.substitute),
     "eigh": Operation(functions.decomposes, functions.eigh),

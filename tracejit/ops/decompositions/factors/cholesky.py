@@ -138,6 +138,7 @@ potrf_op = c.factorization(
     jvp=not_differentiable("the routine has no derivative rule; use cholesky"),
     formula=lambda a: None,
     routine=_potrf_routine,
+    on_device="potrf",
 )
 
 
