@@ -32,7 +32,7 @@ _I64 = np.dtype(np.int64)
 #: Texts of more known strings are not followed.
 _MOST = 64
 #: Nor texts of more values: each choice among what was chosen before may double them.
-_MOST_VALUES = 64
+_MOST_VALUES = 256
 #: `add(a, b, dtype)`: what gives the raw value that is `a` or `b`, once the program has chosen.
 Add = Callable[[Any, Any, np.dtype], Callable[[], Any]]
 
