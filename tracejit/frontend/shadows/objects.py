@@ -83,7 +83,8 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
             _keep(session, node, value)
         if session.guarded and hasattr(cls := type(value), "users_attributes"):
             session.untouched.enter_wrapper(node.text, value)
-            session.check(node.attr("__dict__"), "len", len(vars(value)))  # what it is not given stays away
+            if node.kind != "const":  # what it is not given stays away; no name means the one that is jitted
+                session.check(node.attr("__dict__"), "len", len(vars(value)))
             for name, x in {**_taken_over(value), **cls.users_attributes(value)}.items():
                 session.check(node.attr(name), "value" if type(x) in IMMUTABLE else "is", x)
                 if type(x) not in IMMUTABLE and not callable(x) and not isinstance(x, Op):
