@@ -15,7 +15,10 @@ import pytest
 import tracejit as tj
 from tracejit.errors import NumberDivisionError, NumberDomainError, NumberRangeError
 from tracejit.lowering import fuse
+from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops import distribute
+from tracejit.lowering.loops.builder import Builder
+from tracejit.lowering.loops.nodes import For, Store
 
 _RNG = np.random.default_rng(11)
 
@@ -149,6 +152,21 @@ def test_the_stack_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distribute, "_MOST_BUFFERS", 1)
     g = tj.jit(lambda x: f(x), fallback=False)
     assert g.lower(x).as_text("loops").count("= stack(") == 1 and g(x) == tj.jit(f)(x)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_may_be_the_same_memory_is_not_written_ahead(shared: bool) -> None:
+    k = Builder("shared")
+    x, y, z = (k.buffer(n, np.dtype(float), 400, "arg", i) for i, n in enumerate("xyz"))
+    total = k.slot(k.const(0.0, np.float64))
+    with k.loop(0, 400) as i:
+        k.store(y, i, k.math("exp", k.load(x, i)))
+        k.set(total, k.get(total) + k.math("sin", k.load(x, i)) * k.load(z, i))
+    if shared:
+        k.program.may_alias.append((y, z))
+    distribute.distribute(k.program, {})
+    ahead = next(s for s in walk(k.program.body.stmts) if isinstance(s, For) and s.vector)
+    assert any(isinstance(s, Store) and s.buffer is y for s in ahead.body.stmts) == (not shared)
 
 
 def test_threads_share_blocks() -> None:

@@ -44,7 +44,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     Store,
     blocks_of,
 )
-from tracejit.lowering.loops.uses import defined, is_check, trips
+from tracejit.lowering.loops.uses import defined, is_check, is_place, is_shared, operands, places, trips
 
 #: Iterations of a block, and those that are worth being vectors.
 BLOCK, LEAST = 256, 16
@@ -100,11 +100,12 @@ class _Parts:
         self.node = node
         stmts = node.body.stmts
         self.inside = {r for s in stmts for r in defined(s)}
+        self.all = {s.out: s for s in stmts if isinstance(s, Inst)}
         self.set = {s.slot for s in stmts if isinstance(s, SetSlot)}
         self.read = {s.attr for s in stmts if isinstance(s, Inst) and s.op == "load"}
         self.written = [s.buffer for s in stmts if isinstance(s, Store)]
         self.related = related
-        self.used = {a for s in stmts for a in _operands(s) if isinstance(a, Reg)}
+        self.used = {a for s in stmts for a in operands(s)}
         self.free: set[Reg] = set()  # that no iteration before has to do with
         self.plain: set[Reg] = set()  # indices
         self.made: dict[Reg, Inst] = {}
@@ -129,14 +130,17 @@ class _Parts:
         self.kept: list[Reg] = []
         self.again: set[Reg] = set()
         for s in self.left:
-            for a in _operands(s):
+            for a in operands(s):
                 self._keep(a)
-        wanted = [*self.kept, *(a for s in (*self.stores, *self.checks) for a in _operands(s))]
+        wanted = [*self.kept, *(a for s in (*self.stores, *self.checks) for a in operands(s))]
         self.ahead = self._slice(wanted)
 
     def pays(self) -> bool:
         """Whether there is something to compute ahead that takes long beside what it costs to keep it."""
-        ahead = [s for s in self.node.body.stmts if isinstance(s, Inst) and s.out in self.ahead]
+        stmts = self.node.body.stmts
+        if any(isinstance(b, Buffer) and b.slot in self.inside for s in stmts for b in places(s)):
+            return False  # copies of the loop would need buffers of their own
+        ahead = [s for s in stmts if isinstance(s, Inst) and s.out in self.ahead]
         if len(ahead) > _MOST or len(self.kept) > _MOST_KEPT:
             return False
         if any(isinstance(s, (Store, SetSlot)) for s in self.left):
@@ -160,8 +164,7 @@ class _Parts:
             return False
         if s.op == "load":
             b = s.attr
-            shared = any(b is w or self._is_shared(b, w) for w in self.written)
-            return b.kind in _KINDS and not shared and self._is_plain(s.args[0])
+            return b.kind in _KINDS and not self._touches(self.written, b) and self._is_plain(s.args[0])
         if is_check(s):  # one that asks whether something holds, rather than for an index
             return isinstance(s.args[1], Const) and s.args[1].value == 1 and s.out not in self.used
         if s.op == "cast":
@@ -171,25 +174,18 @@ class _Parts:
             return isinstance(by, Const) and 0 < by.value < (64 if s.op in _SHIFTS else 2**62)
         return s.attr != "reassoc"
 
-    def _is_shared(self, a: Buffer, b: Buffer) -> bool:
-        """Whether two buffers may be the same memory."""
-        return frozenset((id(a), id(b))) in self.related or (a.kind == b.kind == "arg" and a.slot == b.slot)
+    def _touches(self, buffers: Iterable[Buffer], buffer: Buffer) -> int:
+        """How many of some buffers may be the memory of another one."""
+        return sum(b is buffer or is_shared(b, buffer, self.related) for b in buffers)
 
     def _is_apart(self, s: Store) -> bool:
         """Whether a store is one of vectors: each iteration has a place of its own in a buffer that nothing else in the
         loop touches."""
-        once = sum(b is s.buffer or self._is_shared(b, s.buffer) for b in self.written) == 1
-        if not once or s.buffer in self.read or s.buffer.kind not in _KINDS or s.op:
+        if self._touches(self.written, s.buffer) > 1 or self._touches(self.read, s.buffer):
             return False
         value = self._is_outer(s.value) or s.value in self.free
-        return value and self._is_place(s.index)
-
-    def _is_place(self, index: Any) -> bool:
-        s = self.made.get(index)
-        if s is None:
-            return index is self.node.var
-        outer = [a for a in s.args if self._is_outer(a) and a is not self.node.var]
-        return s.op == "iadd" and s.out in self.plain and self.node.var in s.args and len(outer) == 1
+        place = self._is_plain(s.index) and is_place(s.index, self.node.var, self.all)
+        return value and place and s.buffer.kind in _KINDS and not s.op
 
     def _keep(self, x: Any) -> None:
         """What is left reads `x`: it is kept in memory, or made again where that is as cheap."""
@@ -220,12 +216,6 @@ class _Parts:
                 found.add(x)
                 todo += [a for a in self.made[x].args if a in self.made]
         return found
-
-
-def _operands(s: Any) -> tuple[Any, ...]:
-    if isinstance(s, Inst):
-        return s.args
-    return (s.index, s.value) if isinstance(s, Store) else (s.value,) if isinstance(s, SetSlot) else ()
 
 
 class _Writer:

@@ -30,7 +30,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     Slot,
     Store,
 )
-from tracejit.lowering.loops.uses import defined, is_check, trips
+from tracejit.lowering.loops.uses import defined, is_check, is_shared, trips
 
 #: Elements of a strip, a multiple of `parallel.UNIT`, and arrays that are worth being cut into such.
 STRIP, LEAST = 1024, 8192
@@ -93,18 +93,13 @@ def _are_apart(steps: For, lanes: list[For], related: set[frozenset[int]]) -> bo
         return False
     if written.isdisjoint(b for b, _, stores in inside if not stores):  # steps leave nothing for each other
         return False
-    if any(_is_shared(a, b, related) for a in written for b in found if a is not b):
+    if any(is_shared(a, b, related) for a in written for b in found if a is not b):
         return False
     return all(owned([forms.index(i) for i in found[b]], int(trips(lanes[0])), {}) for b in written)
 
 
 def _number(x: Any) -> int | None:
     return int(x.value) if isinstance(x, Const) else None
-
-
-def _is_shared(a: Buffer, b: Buffer, related: set[frozenset[int]]) -> bool:
-    """Whether two buffers may be the same memory."""
-    return frozenset((id(a), id(b))) in related or (a.kind == b.kind == "arg" and a.slot == b.slot)
 
 
 def _in_strips(steps: For, lanes: list[For], last: int) -> For:

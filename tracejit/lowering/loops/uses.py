@@ -63,3 +63,17 @@ def places(s: Any) -> list[Buffer | Slot]:
     elif kind is Call:
         found += (a[0] if isinstance(a, tuple) else a for a in s.args)
     return [x for x in found if type(x) in _KINDS]
+
+
+def is_place(index: Any, var: Any, made: dict[Any, Inst]) -> bool:
+    """Whether an index is that of the iteration `var`, or so many places further on. `made`: what makes the registers
+    of the loop."""
+    s = made.get(index)
+    return index is var or (
+        s is not None and s.op == "iadd" and var in s.args and not any(a in made for a in s.args)
+    )
+
+
+def is_shared(a: Buffer, b: Buffer, related: set[frozenset[int]]) -> bool:
+    """Whether two buffers may be the same memory. `related`: the identities of pairs that may be."""
+    return frozenset((id(a), id(b))) in related or (a.kind == b.kind == "arg" and a.slot == b.slot)

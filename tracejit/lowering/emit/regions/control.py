@@ -15,7 +15,7 @@ from tracejit.lowering.emit.regions.rowblocks import place_rows
 from tracejit.lowering.emit.regions.tape import Tape
 from tracejit.lowering.loops.nodes import I64, Block, Comment, For, Inst, Slot, Store, While
 from tracejit.lowering.loops.ranges import hull
-from tracejit.lowering.loops.uses import is_check
+from tracejit.lowering.loops.uses import is_check, is_place
 from tracejit.lowering.notes import Notes, room, type_of
 from tracejit.lowering.plan.access import Scalar, Slice, Stored
 from tracejit.lowering.plan.context import loops
@@ -131,16 +131,8 @@ def _is_of_elements(node: For) -> bool:
     if len(made) > _MOST_VECTOR or any(not isinstance(s, (Inst, Store, Comment)) for s in node.body.stmts):
         return False
     written = {s.buffer for s in stores}
-    apart = all(_is_place(s.index, node.var, made) for s in stores)
+    apart = all(is_place(s.index, node.var, made) for s in stores)
     return apart and not any(s.op == "load" and s.attr in written for s in made.values())
-
-
-def _is_place(index: Any, var: Any, made: dict[Any, Inst]) -> bool:
-    """Whether an index is that of the iteration, or so many places further on."""
-    s = made.get(index)
-    return index is var or (
-        s is not None and s.op == "iadd" and var in s.args and not any(a in made for a in s.args)
-    )
 
 
 def _slice(body: Body, source: Any, var: Var, i: Any) -> Any:
