@@ -9,7 +9,7 @@ from tests.programs.observe import PROGRAMS
 from tests.programs.test_corpus import PROGRAMS as ALL  # all corpora are there
 
 #: Programs that are told apart in a derivative: they look at the identity of tuples and of what caches keep, count how
-#: often keys are compared, ask what NumPy's stand-ins are, or are refused there.
+#: often keys are compared, ask what NumPy's stand-ins are, miss a warning, or are refused there.
 TOLD_APART = frozenset(
     [
         "corpus_classes.comparisons_of_keys_count",
