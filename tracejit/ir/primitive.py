@@ -94,7 +94,8 @@ class Op:
         None for unbatched operands.
     simplify: tuple of functions `(eqn_view) -> replacement or None` (see passes.simplify).
     effects: NO_EFFECTS or `(params) -> frozenset of effect names`.
-    bounds: `(lo_hi_of_operands, **params) -> (lo, hi)` for 0-d integer results, or NO_BOUNDS.
+    bounds: `(lo_hi_of_operands, **params) -> (lo, hi)` for 0-d integer results, or NO_BOUNDS. `implied`, an attribute
+        of it: `(result, lo_hi_of_operands) -> lo_hi_of_operands` where a 0-d boolean result is known.
     kernel: a kernel form (ir.kernel).
     """
 
@@ -128,6 +129,11 @@ class Op:
         """The operands in each of which the op is linear, the others given, as far as its transpose rule says
         so; jointly in all if `series` is LINEAR."""
         return getattr(self.transpose, "linear", ())
+
+    @property
+    def implied(self) -> Rule | None:
+        """What a boolean result says of the operands: the rule that the bounds rule carries, if it does."""
+        return getattr(self.bounds, "implied", None)
 
     def __repr__(self) -> str:
         return self.name

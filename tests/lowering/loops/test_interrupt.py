@@ -116,6 +116,39 @@ def test_short_loops_do_not_look() -> None:
     assert "look" in tj.jit(forever).lower(1).compile().as_text("source")
 
 
+def steps_back(a: Any) -> Any:
+    """As many iterations as `a` has elements, at most."""
+    j = len(a) - 1
+    while j >= 0 and a[j] > 0:
+        j -= 1
+    return j
+
+
+def steps_back_often(a: Any, times: Any) -> Any:
+    found = 0
+    for _ in range(times):
+        found += steps_back(a)
+    return found
+
+
+def _llvm(f: Any, *args: Any) -> str:
+    return tj.jit(f).lower(*args).as_text("llvm")
+
+
+def test_while_loops_that_count_within_a_range_do_not_look() -> None:
+    assert "look" not in _llvm(steps_back, np.ones(1000))
+    assert "look" in _llvm(steps_back, np.ones(10**8))
+    assert "look" in _llvm(steps_back_often, np.ones(1000), 10**15)
+
+
+def test_control_c_stops_a_loop_around_one_that_counts_within_a_range() -> None:
+    timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        tj.jit(steps_back_often)(np.ones(1000), 10**15)
+    timer.join()
+
+
 def test_loops_around_while_loops_look_when_those_have_worked() -> None:
     """They do not call out in every iteration."""
     f = tj.jit(vmap(lambda x: lax.while_loop(lambda c: c < 9.0, lambda c: c * x, 1.0)))

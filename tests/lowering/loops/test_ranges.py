@@ -32,6 +32,16 @@ def test_results_are_in_range(op: str) -> None:
                 assert low <= got <= high or (low, high) == ANY
 
 
+@pytest.mark.parametrize("counts", [(0, 0), (0, 63), (1, 5), (63, 63), (-1, 3), (0, 64)])
+def test_shifts_to_the_right_are_in_range(counts: tuple[int, int]) -> None:
+    """Counts outside 0 … 63 say nothing: the instruction has no result for them."""
+    regs = Reg(0, I64, None), Reg(1, I64, None)  # type: ignore[arg-type]
+    for ends in ((-9, 7), (5, 9), (-9, -3), ANY):
+        low, high = range_of_inst("ashr", regs, (ends, counts))
+        assert (low, high) == ANY or (counts[0] >= 0 and counts[1] <= 63)
+        assert all(low <= x >> n <= high for x in ends for n in counts if n >= 0)
+
+
 def test_numbers() -> None:
     reg = Reg(0, np.dtype(np.uint8), None)  # type: ignore[arg-type]
     assert range_of_number(3) == range_of_number(Const(3, I64)) == (3, 3)

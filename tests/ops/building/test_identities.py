@@ -11,7 +11,7 @@ from tests.ops.samples import edges, pairs, same
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval
-from tracejit.ops.building.identities import floor_divide_bounds, power_bounds
+from tracejit.ops.building.identities import floor_divide_bounds, power_bounds, shift_right_bounds
 from tracejit.ops.creation import create as cr
 from tracejit.ops.elementwise import arithmetic as ar
 from tracejit.ops.elementwise import compare as co
@@ -142,3 +142,12 @@ def test_ranges_of_quotients_hold_every_quotient():
         else:
             found = [x // y for x in range(a, b + 1) for y in range(m, n + 1)]
             assert known == (min(found), max(found))
+
+
+def test_ranges_of_shifts_hold_every_shift():
+    ends = (-9, -1, 0, 1, 9)
+    spans = [(a, b) for a in ends for b in ends if a <= b]
+    for (a, b), (m, n) in ((x, y) for x in spans for y in spans):
+        known = shift_right_bounds(((a, b), (m, n)))
+        found = [int(np.right_shift(x, y)) for x in range(a, b + 1) for y in range(max(m, 0), n + 1)]
+        assert known == (None if m < 0 else (min(found), max(found)))

@@ -180,22 +180,34 @@ class Translator(Memory):
     def while_(self, node: While) -> None:
         f = self.f
         head, body, latch, done = f.labels("while", "do", "again", "done")
-        before, count, step = f.label, f.fresh(), f.fresh()
+        before, count, following = f.label, f.fresh(), f.fresh()
+        # The iterations until the next look are counted down: one instruction does that and says when it is due.
+        looks = self.target.interruptible
+        every = self.target.given(f, node.poll) if node.poll and looks else ""
+        charged = looks and node.charge
         f.jump(head)
         f.begin(head)
-        f.add(f"{count} = phi i64 [ 0, %{before} ], [ {step}, %{latch} ]")
+        if every or charged:
+            f.add(f"{count} = phi i64 [ {every or 0}, %{before} ], [ {following}, %{latch} ]")
         self.block(node.head)
         f.branch(value(f, node.cond), body, done)
         f.begin(body)
-        f.add(f"{step} = add i64 {count}, 1")
-        self.poll(step, node)  # first, so that LLVM sees what the end of the body says of the condition
+        if every:  # first, so that LLVM sees what the end of the body says of the condition
+            left = f.let(f"sub i64 {count}, 1")
+            asked, looked = self.look_if(f.let(f"icmp eq i64 {left}, 0"))
+            f.add(f"{following} = phi i64 [ {left}, %{asked} ], [ {every}, %{looked} ]")
+        elif charged:
+            f.add(f"{following} = sub i64 {count}, 1")
+        if node.ticks and looks:
+            self.look_if(self.overdue(node))
         self.block(node.body)
         f.jump(latch)
         f.begin(latch)
         f.jump(head)
         f.begin(done)
-        if node.poll and node.ticks:
-            self.charge(f.let(f"mul i64 {count}, {self.target.given(f, node.ticks)}"))
+        if charged:
+            since = f.let(f"sub i64 {every or 0}, {count}")
+            self.charge(f.let(f"mul i64 {since}, {self.target.given(f, node.charge)}"))
 
     def if_(self, node: If) -> None:
         f = self.f

@@ -349,29 +349,37 @@ class Memory:
         self.f.add(f"store i64 {now}, ptr {self.ticks}")
         return now
 
-    def poll(self, count: str, node: For | While) -> None:
+    def poll(self, count: str, node: For) -> None:
         """Let Python handle its signals each time `count` is a multiple of `node.poll`, a power of two, or enough
         work has been charged."""
         f, every = self.f, node.poll
         if not (every or node.ticks) or not self.target.interruptible:
             return
-        look, on = f.labels("look", "on")
-        if not every:
-            due = f.let(f"icmp ugt i64 {self.charge(self.target.given(f, node.ticks))}, {BETWEEN}")
-            f.branch(due, look, on, f", !prof {self.weights()}")
-        elif every > 1:
+        if every:
             mask = self.target.given(f, every - 1)
-            due = f.let(f"icmp eq i64 {f.let(f'and i64 {count}, {mask}')}, 0")
-            f.branch(due, look, on, f", !prof {self.weights()}")
+            self.look_if(f.let(f"icmp eq i64 {f.let(f'and i64 {count}, {mask}')}, 0"))
         else:
-            f.jump(look)
+            self.look_if(self.overdue(node))
+
+    def overdue(self, node: For | While) -> str:
+        """Whether enough work has been charged since the last look; an iteration of `node` is charged."""
+        return self.f.let(f"icmp ugt i64 {self.charge(self.target.given(self.f, node.ticks))}, {BETWEEN}")
+
+    def look_if(self, due: str) -> tuple[str, str]:
+        """Let Python handle its signals where `due`; the blocks in which that was asked and in which it was done."""
+        f = self.f
+        look, on = f.labels("look", "on")
+        asked = f.label
+        f.branch(due, look, on, f", !prof {self.weights()}")
         f.begin(look)
-        if not every:
+        if self.ticks:
             f.add(f"store i64 0, ptr {self.ticks}")
         code = self.target.look(self)
         self.leave_if(f.let(f"icmp ne i32 {code}, 0"), code)
+        looked = f.label
         f.jump(on)
         f.begin(on)
+        return asked, looked
 
     def finish(self) -> None:
         """The common exit: free the heap, return the status code."""

@@ -197,6 +197,19 @@ class Recorder(Builder):
             self.offsets[out] = (base, offset + number)
         return out
 
+    def sub(self, x: Any, y: Any) -> Any:
+        """As the builder's; of a number: the sum with what is as far below zero."""
+        number = _number(y)
+        if number is None or number == ANY[0] or type(x) is not Reg or x.dtype != I64:
+            return super().sub(x, y)
+        return self.add(x, -number)
+
+    def moved(self, x: Any, y: Any) -> int:
+        """By which constant y is more than x; 0 if by none that is known."""
+        base, offset = self.offsets.get(y, (y, 0)) if type(y) is Reg else (y, 0)
+        before, start = self.offsets.get(x, (x, 0)) if type(x) is Reg else (x, 0)
+        return offset - start if base is before else 0
+
     def int_op(self, op: str, x: Any, y: Any) -> Any:
         """As the builder's; of two int64 constants the result is one, and an operand where it is known to be the
         less or the larger one."""

@@ -29,9 +29,12 @@ def make_interruptible(block: Block, inside: bool = False) -> bool:
         if isinstance(s, (For, While)) and _has_while(s):
             s.ticks = max(_own_work(s), 1)
             found = True
-        elif isinstance(s, While) or (isinstance(s, For) and not s.vector and _may_be_long(s)):
+        elif isinstance(s, While):
+            s.poll = _interval(work_of(s.body)) if _may_be_long(s) else 0
+            s.charge = work_of(s.body) if inside else 0
+            found |= inside or s.poll > 0
+        elif isinstance(s, For) and not s.vector and _may_be_long(s):
             s.poll = _interval(work_of(s.body))
-            s.ticks = work_of(s.body) if isinstance(s, While) and inside else 0
             found = True
         for inner in blocks_of(s):
             found |= make_interruptible(inner, inside or isinstance(s, (For, While)))
@@ -48,8 +51,9 @@ def _own_work(s: Any) -> int:
     return work_of(Block(rest))
 
 
-def _may_be_long(node: For) -> bool:
-    return min(trips(node), node.most) * work_of(node.body) >= _LONG
+def _may_be_long(node: For | While) -> bool:
+    most = min(trips(node), node.most) if isinstance(node, For) else node.most
+    return most * work_of(node.body) >= _LONG
 
 
 def _interval(work: int) -> int:

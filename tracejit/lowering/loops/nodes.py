@@ -263,13 +263,16 @@ class For:
 
 @record(eq=False)
 class While:
-    """while (run `head`; cond): body. `poll` and `ticks` as in `For`."""
+    """while (run `head`; cond): body. `most`, `poll` and `ticks` as in `For`; `charge`: work that the iterations are
+    charged for, each, when the loop has ended."""
 
     head: Block
     cond: Any
     body: Block
+    most: float = math.inf
     poll: int = 0
     ticks: int = 0
+    charge: int = 0
 
 
 @record(eq=False)

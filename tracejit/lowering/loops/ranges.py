@@ -51,10 +51,19 @@ def _product(x: Range, y: Range) -> Range:
     return min(ends), max(ends)
 
 
+def _shifted(x: Range, n: Range) -> Range:
+    """By 0 to 63 bits to the right, with the sign."""
+    if n[0] < 0 or n[1] > 63:
+        return ANY
+    ends = [a >> b for a in x for b in n]
+    return min(ends), max(ends)
+
+
 _RULES = {
     "iadd": lambda x, y: (x[0] + y[0], x[1] + y[1]),
     "isub": lambda x, y: (x[0] - y[1], x[1] - y[0]),
     "imul": _product,
+    "ashr": _shifted,
     "smin": lambda x, y: (min(x[0], y[0]), min(x[1], y[1])),
     "smax": lambda x, y: (max(x[0], y[0]), max(x[1], y[1])),
     "select": lambda _, x, y: (min(x[0], y[0]), max(x[1], y[1])),

@@ -178,6 +178,15 @@ def shift_left_bounds(operands: Any) -> Range:
     return None if factor is None else mul_bounds((x, factor))
 
 
+@bounds
+def shift_right_bounds(x: tuple[int, int], n: tuple[int, int]) -> tuple[int, int] | None:
+    """x // 2 ** n."""
+    if n[0] < 0:
+        return None
+    ends = [a >> min(b, 64) for a in x for b in n]
+    return min(ends), max(ends)
+
+
 def select_bounds(operands: Any) -> Range:
     """Either branch; nothing is known about the predicate."""
     _, x, y = operands
@@ -215,3 +224,51 @@ def convert_bounds(operands: Any, *, dtype: np.dtype) -> Range:
         return None
     info = np.iinfo(dtype)
     return r if info.min <= r[0] and r[1] <= info.max else None
+
+
+# ---------------------------------------------------------------- what a boolean says of the numbers it is made of
+
+#: Without end on one side: beyond any integer's range.
+_FAR = 2**64
+
+
+def _truth(_: Any) -> Range:
+    return 0, 1
+
+
+def no_bounds(_: Any) -> Range:
+    """Nothing is known of an integer result."""
+    return None
+
+
+def saying(
+    implied: Callable[[bool, Any], list[Range]], result: Callable[..., Range] = _truth
+) -> Callable[..., Range]:
+    """The bounds rule `result`, and what a boolean result says: `implied(result, ranges of operands) -> ranges`."""
+
+    def rule(operands: Any) -> Range:
+        return result(operands)
+
+    rule.implied = implied  # type: ignore[attr-defined]
+    return rule
+
+
+def _less(x: Range, y: Range, apart: int) -> list[Range]:
+    """x + apart <= y."""
+    return [None if y is None else (-_FAR, y[1] - apart), None if x is None else (x[0] + apart, _FAR)]
+
+
+def _more(x: Range, y: Range, apart: int) -> list[Range]:
+    """x >= y + apart."""
+    return _less(y, x, apart)[::-1]
+
+
+less_says = saying(lambda result, r: _less(r[0], r[1], 1) if result else _more(r[0], r[1], 0))
+at_most_says = saying(lambda result, r: _less(r[0], r[1], 0) if result else _more(r[0], r[1], 1))
+more_says = saying(lambda result, r: _more(r[0], r[1], 1) if result else _less(r[0], r[1], 0))
+at_least_says = saying(lambda result, r: _more(r[0], r[1], 0) if result else _less(r[0], r[1], 1))
+equal_says = saying(lambda result, r: r[::-1] if result else [None, None])
+unequal_says = saying(lambda result, r: [None, None] if result else r[::-1])
+not_says = saying(lambda result, _: [(1 - result, 1 - result)], no_bounds)
+both_say = saying(lambda result, _: [(1, 1), (1, 1)] if result else [None, None], and_bounds)
+either_says = saying(lambda result, _: [None, None] if result else [(0, 0), (0, 0)], no_bounds)

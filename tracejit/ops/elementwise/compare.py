@@ -42,18 +42,26 @@ def _bool(*_: Any) -> np.dtype:
     return dtypes.bool_
 
 
-def _comparison(name: str, doc: str, fn: Any, kernel: Any) -> Any:
+def _comparison(name: str, doc: str, fn: Any, kernel: Any, says: Any) -> Any:
     return pointwise(
-        name, doc, fn, kinds="biufc", kernel=kernel, derivatives=ZERO_TANGENT, arity=2, result=_bool
+        name,
+        doc,
+        fn,
+        kinds="biufc",
+        kernel=kernel,
+        derivatives=ZERO_TANGENT,
+        arity=2,
+        result=_bool,
+        bounds=says,
     )
 
 
-eq = _comparison("eq", "x == y", np.equal, scalar_order.equal)
-ne = _comparison("ne", "x != y", np.not_equal, scalar_order.not_equal)
-lt = _comparison("lt", "x < y", np.less, scalar_order.order("lt"))
-le = _comparison("le", "x <= y", np.less_equal, scalar_order.order("le"))
-gt = _comparison("gt", "x > y", np.greater, scalar_order.order("gt"))
-ge = _comparison("ge", "x >= y", np.greater_equal, scalar_order.order("ge"))
+eq = _comparison("eq", "x == y", np.equal, scalar_order.equal, ids.equal_says)
+ne = _comparison("ne", "x != y", np.not_equal, scalar_order.not_equal, ids.unequal_says)
+lt = _comparison("lt", "x < y", np.less, scalar_order.order("lt"), ids.less_says)
+le = _comparison("le", "x <= y", np.less_equal, scalar_order.order("le"), ids.at_most_says)
+gt = _comparison("gt", "x > y", np.greater, scalar_order.order("gt"), ids.more_says)
+ge = _comparison("ge", "x >= y", np.greater_equal, scalar_order.order("ge"), ids.at_least_says)
 
 # ---------------------------------------------------------------- logic and bits
 
@@ -66,7 +74,7 @@ and_ = pointwise(
     derivatives=ZERO_TANGENT,
     arity=2,
     simplify=(*ids.both_sides(True, "b"), ids.same_operands),
-    bounds=ids.and_bounds,
+    bounds=ids.both_say,
 )
 
 or_ = pointwise(
@@ -78,6 +86,7 @@ or_ = pointwise(
     derivatives=ZERO_TANGENT,
     arity=2,
     simplify=(*ids.both_sides(0, "biu"), ids.same_operands),
+    bounds=ids.either_says,
 )
 
 xor = pointwise(
@@ -99,6 +108,7 @@ not_ = pointwise(
     kernel=lambda k, x: k.not_(x),
     derivatives=ZERO_TANGENT,
     simplify=(ids.undoes("not_"),),
+    bounds=ids.not_says,
 )
 
 shift_left = pointwise(
@@ -121,6 +131,7 @@ shift_right = pointwise(
     kernel=scalar_order.shift("ashr"),
     derivatives=ZERO_TANGENT,
     arity=2,
+    bounds=ids.shift_right_bounds,
     simplify=(ids.neutral(1, 0, "iu"),),
 )
 

@@ -61,7 +61,7 @@ def test_spans(step: Callable[..., Any], span: Any) -> None:
     jaxpr = tj.make_jaxpr(lambda s: lax.fori_loop(0, N, step, s))(np.int64(0))
     (eqn,) = [e for e in jaxpr.jaxpr.eqns if isinstance(e.op.kernel, (ScanRegion, WhileRegion))]
     body = eqn.params["jaxpr"]
-    (found,) = of_carries(body, [v.bounds for v in body.invars[:1]], [(START, START)])
+    (found,), _ = of_carries(body, [v.bounds for v in body.invars[:1]], [(START, START)])
     assert found == span
     s = START
     for i in range(N):

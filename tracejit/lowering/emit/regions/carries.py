@@ -10,12 +10,13 @@ the blocks of both are exchanged as well. Either way the blocks behind some poin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Atom, Jaxpr, Literal, Var
-from tracejit.lowering.emit.regions.spans import Span, of_carries
+from tracejit.lowering.emit.regions.spans import Entry, Span, of_carries
 from tracejit.lowering.loops.nodes import I64, Buffer, Rotate, SetPointer
 from tracejit.lowering.plan.access import Inline, Scalar, Stored, c_strides, is_contiguous
 from tracejit.lowering.plan.context import STACK
@@ -132,16 +133,19 @@ class Carries:
         consts: Sequence[Atom],
         first: int,
         used: list[int],
+        entry: Entry | None = None,
     ) -> None:
         self.body = body
         self.inits = inits
         self.outs = outs
         given = [v.bounds for v in inner.invars[: first - len(consts)]] + [span_of(body, a) for a in consts]
-        self.spans = of_carries(inner, given, [span_of(body, a) for a in inits])
+        self.spans, self.inside = of_carries(inner, given, [span_of(body, a) for a in inits], entry)
         self.vars = inner.invars[first : first + len(inits)]
         self.passed = set(passed_through(inner, first, len(inits)))
         self.used = [n for n in used if n not in self.passed]
         self.slots: dict[int, Any] = {}
+        self._read: dict[int, Any] = {}  # what was read of the slots last
+        self.most: float = math.inf  # steps that the loop has at most
         self.places = {n: body.place(v) for n, v in enumerate(outs) if v.aval.shape and n not in self.passed}
         self.failing = "error" in inner.effects
         found = find_rotations(inner, first, self.used, len(inits))
@@ -201,15 +205,17 @@ class Carries:
 
     # -- in the loop
 
-    def values(self) -> dict[Var, Any]:
-        """The carries as the values of a body's arguments, read now."""
+    def values(self, inside: bool = True) -> dict[Var, Any]:
+        """The carries as the values of a body's arguments, read now; not `inside`: of the condition's."""
+        spans = self.inside if inside else self.spans
         pointers = {n: p for r in self.rotations for n, p in zip(r.slots, r.pointers, strict=False)}
         k, out = self.body.k, dict[Var, Any]()
         for n, v in enumerate(self.vars):
             if n in self.passed:
                 out[v] = value_of(self.body, self.inits[n])
             elif n in self.slots:
-                out[v] = Scalar(k.within(k.get(self.slots[n]), self.spans[n]))
+                self._read[n] = k.within(k.get(self.slots[n]), spans[n])
+                out[v] = Scalar(self._read[n])
             elif n in pointers:
                 out[v] = Stored(pointers[n], c_strides(v.aval.shape), 0, k.depth)
             else:
@@ -236,12 +242,18 @@ class Carries:
         """The end of the body: the next iteration's carries."""
         k = self.body.k
         for n, slot in self.slots.items():
+            self._bound(n, k.moved(self._read.get(n), scalars[n]))
             k.set(slot, scalars[n])
         for r in self.rotations:
             k.emit(Rotate(tuple(r.pointers)))
             if not isinstance(r.turn, int):
                 turn = k.get(r.turn)
                 k.set(r.turn, k.select(k.eq(turn, len(r.blocks) - 1), k.const(0, I64), turn + 1))
+
+    def _bound(self, n: int, step: int) -> None:
+        """Each step moves carry n by `step`: as often as that has room in the range that the carry is in."""
+        if step and (known := self.inside[n]) is not None:
+            self.most = min(self.most, (known[1] - known[0]) // abs(step) + 1)
 
     # -- after the loop
 

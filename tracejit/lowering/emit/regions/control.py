@@ -12,6 +12,7 @@ from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
 from tracejit.ir.kernel import Pointwise
 from tracejit.lowering.emit.regions.carries import Carries, target_of, value_of
 from tracejit.lowering.emit.regions.rowblocks import place_rows
+from tracejit.lowering.emit.regions.spans import entry_of
 from tracejit.lowering.emit.regions.tape import Tape
 from tracejit.lowering.loops.nodes import I64, Block, Comment, For, Inst, Slot, Store, While
 from tracejit.lowering.loops.ranges import hull
@@ -186,7 +187,8 @@ def emit_while(body: Body, eqn: Eqn) -> None:
     read = [v for v in ys if v in body.plan.storage]
     used = [*range(len(inits)), *(n for n, v in enumerate(ys, len(inits)) if v in read)]
     consts = eqn.invars[: n_cond + n_body]
-    carries = Carries(body, inits, eqn.outvars[: len(inits)], inner, consts[n_cond:], n_body, used)
+    entry = entry_of(cond, inner, (n_cond, n_body), body.jaxpr, inits)
+    carries = Carries(body, inits, eqn.outvars[: len(inits)], inner, consts[n_cond:], n_body, used, entry)
     carries.start(_carry_copies(body, eqn), None)
     tape = Tape(body, [v.aval.with_shape(v.aval.shape[1:]) for v in read])
     fields = dict(zip(read, tape.fields, strict=True))
@@ -197,7 +199,7 @@ def emit_while(body: Body, eqn: Eqn) -> None:
     outer, ctx.body = ctx.body, node.body
     with k.into(node.head):
         values = dict(zip(cond.invars, given[:n_cond], strict=False))
-        values.update(zip(cond.invars[n_cond:], carries.values().values(), strict=True))
+        values.update(zip(cond.invars[n_cond:], carries.values(inside=False).values(), strict=True))
         (node.cond,) = body.nested(cond, values, {}, [None]).run()
     with k.into(node.body):
         values = dict(zip(inner.invars, given[n_cond:], strict=False))
@@ -207,7 +209,7 @@ def emit_while(body: Body, eqn: Eqn) -> None:
             tape.push(count)
             rows = {v: field.row(k, count) for v, field in fields.items()}
         _step(body, inner, values, carries, [(rows.get(v), v) for v in ys])
-    ctx.body = outer
+    ctx.body, node.most = outer, carries.most
     carries.finish()
     for v, field in fields.items():
         body.plan.storage[v].stored = field

@@ -14,27 +14,79 @@ import numpy as np
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.kernel import CondRegion, ScanRegion, WhileRegion
 from tracejit.ir.primitive import Sentinel
-from tracejit.lowering.loops.ranges import Range, hull
+from tracejit.lowering.emit.regions.implied import Never, Span, implied, meet
+from tracejit.lowering.loops.ranges import ANY, hull
+from tracejit.records import record
 
-Span = Range | None
 _FAR = 2**62
 _STEP = 64  # by how much a number may move in a step: 2**56 steps take years
 _ROUNDS = 8
 
 
-def of_carries(inner: Jaxpr, given: Sequence[Span], inits: Sequence[Span]) -> list[Span]:
-    """Those of the carries of a loop: arguments of its body `inner` after those in `given`; `inits` before the loop."""
-    now = [s if _is_integer(v) else None for s, v in zip(inits, inner.invars[len(given) :], strict=False)]
+@record()
+class Entry:
+    """What is known of a while loop's carries where its body begins, since the condition holds.
+
+    `always`: of all; `first`: of the initial values; `again`: of those that an iteration gives.
+    """
+
+    always: Sequence[Span]
+    first: Sequence[Span]
+    again: Sequence[Span]
+
+    def spans(self, inits: Sequence[Span], outs: Sequence[Span]) -> list[Span]:
+        """The carries in the body, given those before the loop and after an iteration."""
+        return [_inside(*s) for s in zip(inits, outs, self.always, self.first, self.again, strict=True)]
+
+
+def _inside(init: Span, out: Span, always: Span, first: Span, again: Span) -> Span:
+    ways = []
+    for span, known in ((init, first), (out, again)):
+        try:
+            ways.append(meet(span, known))
+        except Never:
+            continue
+    try:
+        found = meet(hull(ways), always) if ways else None
+        return found and meet(found, ANY)
+    except Never:
+        return None
+
+
+def entry_of(
+    cond: Jaxpr, inner: Jaxpr, consts: tuple[int, int], before: Jaxpr | None, inits: Sequence[Any]
+) -> Entry:
+    """What a loop's condition says; `consts`: how many operands of the condition and the body are no carries; `before`:
+    the jaxpr that has the loop, and `inits` its operands there."""
+    count = len(cond.invars) - consts[0]
+    carries, outs = cond.invars[consts[0] :], inner.outs[:count]
+    nothing: list[Span] = [None] * count
+    always = implied(cond, [(cond.outs[0], (1, 1))], carries) or nothing
+    again = implied(inner, list(zip(outs, always, strict=True)), outs) or nothing
+    first = None if before is None else implied(before, list(zip(inits, always, strict=True)), inits)
+    return Entry(always, first or nothing, again)
+
+
+def of_carries(
+    inner: Jaxpr, given: Sequence[Span], inits: Sequence[Span], entry: Entry | None = None
+) -> tuple[list[Span], list[Span]]:
+    """Those of the carries of a loop, between its steps and in them: arguments of its body `inner` after those in
+    `given`; `inits` before the loop."""
+    carries = inner.invars[len(given) : len(given) + len(inits)]
+    start = [s if _is_integer(v) else None for s, v in zip(inits, carries, strict=True)]
+    now, unknown = start, list[Span]([None]) * len(inits)
     for n in range(_ROUNDS):
-        if not any(now):
+        inside = now if entry is None else entry.spans(start, now)
+        inside = [s if _is_integer(v) else None for s, v in zip(inside, carries, strict=True)]
+        if not any(inside):
             break
         rest: list[Span] = [None] * (len(inner.invars) - len(given) - len(now))
-        outs = _outs(inner, [*given, *now, *rest])
+        outs = _outs(inner, [*given, *inside, *rest])
         new = [_widened(a, b) for a, b in zip(now, outs, strict=False)]
         if new == now:
-            return now
+            return now, inside
         now = new if n else [hull(pair) for pair in zip(now, outs, strict=False)]
-    return [None] * len(now)
+    return unknown, unknown
 
 
 def _widened(old: Span, new: Span) -> Span:
@@ -89,14 +141,16 @@ def _of_scan(params: dict[str, Any], args: list[Span]) -> list[Span]:
     body, count = params["jaxpr"], params["carry"]
     args = args[params["length"] is None :]
     at = params["consts"]
-    spans = of_carries(body, [body.invars[0].bounds, *args[:at]], args[at : at + count])
+    spans, _ = of_carries(body, [body.invars[0].bounds, *args[:at]], args[at : at + count])
     return spans + [None] * (len(body.outs) - count)
 
 
 def _of_while(params: dict[str, Any], args: list[Span]) -> list[Span]:
     body, first = params["body"], params["cond_consts"]
     at = first + params["body_consts"]
-    return of_carries(body, args[first:at], args[at:]) + [None] * (len(body.outs) - len(args[at:]))
+    entry = entry_of(params["cond"], body, (first, at - first), None, ())
+    spans, _ = of_carries(body, args[first:at], args[at:], entry)
+    return spans + [None] * (len(body.outs) - len(args[at:]))
 
 
 _REGIONS: dict[type, Callable[..., list[Span]]] = {
