@@ -24,6 +24,8 @@ from tracejit.records import record
 _TRAPPING = frozenset({"sdiv", "srem", "udiv", "urem"})
 _SUMS = frozenset({"iadd", "isub", "imul"})
 _UNSHARED = frozenset({"load", "get"})
+_WIDER = {np.dtype(d): np.dtype(w) for d, w in (("i1", "i2"), ("u1", "i2"), ("i2", "i4"), ("u2", "i4"))}
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _FOLD = {"smax": max, "smin": min, "udiv": int.__floordiv__, "urem": int.__mod__}
 
 
@@ -60,6 +62,7 @@ class Recorder(Builder):
         self.known: dict[Any, Any] = {}
         self.ranges: dict[Reg, Range] = {}
         self.offsets: dict[Reg, tuple[Any, int]] = {}  # int64 sums of something and a constant
+        self.widened: dict[Reg, Reg] = {}  # int64 -> the smaller integer that it was made of
 
     @property
     def depth(self) -> int:
@@ -203,6 +206,25 @@ class Recorder(Builder):
         if number is None or number == ANY[0] or type(x) is not Reg or x.dtype != I64:
             return super().sub(x, y)
         return self.add(x, -number)
+
+    def cast(self, x: Any, dtype: Any) -> Any:
+        out = super().cast(x, dtype)
+        if type(out) is Reg and out.dtype == I64 and type(x) is Reg and x.dtype in _WIDER:
+            self.widened[out] = x
+        return out
+
+    def compare(self, predicate: str, x: Any, y: Any) -> Any:
+        """As the builder's; an int64 made of an integer of 8 or 16 bits and what is known before the loop are compared
+        in twice the bits of that, since a vector holds more of them."""
+        x, y, dtype = self._same(x, y)
+        if dtype == I64 and self.depth_of(x) < self.depth_of(y):
+            x, y, predicate = y, x, _MIRRORED.get(predicate, predicate)
+        small = self.widened.get(x) if type(x) is Reg else None
+        if small is None or self.depth_of(y) >= self.depth_of(x):
+            return super().compare(predicate, x, y)
+        info, wide = np.iinfo(small.dtype), _WIDER[small.dtype]
+        near = self.int_op("smin", self.int_op("smax", y, int(info.min) - 1), int(info.max) + 1)
+        return super().compare(predicate, self.cast(small, wide), self.cast(near, wide))
 
     def moved(self, x: Any, y: Any) -> int:
         """By which constant y is more than x; 0 if by none that is known."""

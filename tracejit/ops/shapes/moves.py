@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tracejit import ops
 from tracejit.ir.jaxpr import Literal
 from tracejit.ops.building.identities import if_type, unchanged
@@ -159,9 +161,15 @@ def write_everything(eqn: Any) -> Any:
 
 def index_known_inside(eqn: Any) -> Any:
     """A check that cannot fail: the index itself, as int64."""
-    i, size = eqn.invars[0], eqn.params["size"]
-    r = (int(i.value), int(i.value)) if isinstance(i, Literal) else i.bounds
-    if size is None or r is None or i.aval.shape or not 0 <= r[0] <= r[1] < size:
+    i, size, r = eqn.invars[0], eqn.params["size"], None
+    if not i.aval.shape:
+        r = (int(i.value), int(i.value)) if isinstance(i, Literal) else i.bounds
+    if r is None:  # pixels that choose from a table of 256
+        cast = _made_by(eqn, 0, "convert_element_type")
+        dtype = (i if cast is None else cast.invars[0]).aval.dtype
+        fits = dtype.kind == "u" and np.can_cast(dtype, i.aval.dtype)
+        r = (0, int(np.iinfo(dtype).max)) if fits else None
+    if size is None or r is None or not 0 <= r[0] <= r[1] < size:
         return None
     return (
         i
