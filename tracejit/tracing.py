@@ -29,11 +29,10 @@ from tracejit.ir.values import Value, origin
 class Trace:
     """An interpreter at work. `parent` is the trace that was current when it began."""
 
-    parent: Trace | None
-    live: bool
     _made: dict[Any, tuple[Any, Any]] | None = None
     #: While a block of a user's function is staged: takes over a storage of an outer trace that it writes to.
     claim: Callable[[Storage], bool] | None = None
+    elsewhere: BaseException | None = None  #: Raised where another thread used a value of it.
     #: The storages that were made in it, weakly, if they go on in the parent when it ends.
     storages: list[weakref.ref[Storage]] | None = None
 
@@ -137,9 +136,11 @@ class new_trace(use_trace):
 
     __slots__ = ()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *raised: object) -> None:
         super().__exit__()
         self.trace.end()
+        if self.trace.elsewhere is not None and raised[0] is None:
+            raise self.trace.elsewhere
 
 
 def bind(op: Op, *args: Any, **params: Any) -> Any:
@@ -204,7 +205,6 @@ class Storage:
     `origin` names an argument or captured array whose caller must see writes, else None. `version` counts the writes,
     `layout` has the strides (in elements) of an array that is not in C order in memory: an argument, or what NumPy
     would have made. `layout_read` says whether they were asked for, `order_read` whether the order of axes was.
-    `cache` remembers the values of a few views (chain -> value) until the next write.
     `rows`: of an item of a list, which may only be looked at, or of all of them (`numpy.boxes.sharing.either`).
     """
 
@@ -308,7 +308,7 @@ class Box:
 
     @property
     def __class__(self) -> type:
-        return self.tj_class if asked.is_told(sys._getframe(1), self) else Box
+        return self.tj_class if (t := asked.is_told(sys._getframe(1), self)) is True else t or Box
 
     if TYPE_CHECKING:  # the members that tracejit.numpy.boxes adds
         tj_class: type

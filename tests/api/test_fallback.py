@@ -640,3 +640,13 @@ def test_a_refusal_runs_nothing_in_the_place_of_an_exception_that_is_gone():
         with pytest.raises(tj.errors.CaughtCheckError):
             tj.jit(f, fallback=False)(np.arange(3.0))
     assert not log
+
+
+def test_exceptions_of_the_users_leave_as_they_were_raised() -> None:
+    def f(x: Any) -> Any:
+        raise KeyError("no")
+
+    for allowed in (True, False):
+        with pytest.raises(KeyError) as found:
+            tj.jit(f, fallback=allowed)(1.0)
+        assert not vars(found.value)

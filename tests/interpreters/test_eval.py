@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.errors import LeakedTracerError
 from tracejit.interpreters.eval import ROOT, EvalTrace
 from tracejit.ir.primitive import REGISTRY
 from tracejit.tracing import bind_update, current_trace
@@ -101,3 +103,20 @@ def test_overwriting_the_argument_is_linear_too(updates: Any, n: int) -> None:
 def test_results_are_numpys() -> None:
     assert type(tj.numpy.sum(np.ones(3))) is np.float64
     assert type(tj.numpy.sin(np.ones(3))) is np.ndarray
+
+
+def test_a_value_that_another_thread_uses_is_told_to_its_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)  # the thread's own error
+    found: list[Any] = []
+
+    def f(x: Any) -> Any:
+        thread = threading.Thread(target=lambda: found.append(2 * x))
+        thread.start()
+        thread.join()
+        return sum(found, 0.0) + x
+
+    with pytest.raises(LeakedTracerError):
+        tj.grad(f)(1.0)
+    assert not found
+    f(1.0)
+    assert found == [2.0]

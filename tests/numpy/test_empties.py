@@ -134,3 +134,36 @@ def test_quantiles_of_nothing_are_one_number() -> None:
     assert told(strict, MASKED[0]) == told(f, MASKED[0])
     with pytest.raises(NumberError, match="one number"):
         strict(*MASKED[1])
+
+
+ALL_NAN = np.array([[nan, nan, nan], [1.0, 2.0, nan], [nan, nan, nan]])
+OF_VALUES: dict[str, Callable[..., Any]] = {
+    "nanmax": lambda x: np.nanmax(x, axis=1),
+    "nanmin of all": lambda x: np.nanmin(x[0]),
+    "nanmean": lambda x: np.nanmean(x, axis=1),
+    "nanvar": lambda x: np.nanvar(x, axis=1),
+    "nanmedian": lambda x: np.nanmedian(x, axis=1),
+    "nanpercentile": lambda x: np.nanpercentile(x, 30.0, axis=1),
+    "mean of nothing": lambda x: np.mean(x[:0]),
+    "mean of what a mask selects": lambda x: x[x > 100].mean(),
+    "covariance": lambda x: np.cov(x[:, :1]),
+    "polyfit": lambda x: np.polyfit(np.ones(2), np.nan_to_num(x[0, :2]), 1),
+}
+
+
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_eager_derivatives_warn_of_what_they_compute(name: str) -> None:
+    f = OF_VALUES[name]
+
+    def derived(x: Any) -> Any:
+        return tj.value_and_grad(lambda t: (t, f(x * t)), has_aux=True)(1.0)[0][1]
+
+    assert _texts(derived, ALL_NAN) == _texts(f, ALL_NAN) != []
+
+
+def _texts(f: Callable[..., Any], x: Any) -> list[str]:
+    """What is warned of."""
+    with warnings.catch_warnings(record=True) as found, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        f(x)
+    return [str(w.message) for w in found]

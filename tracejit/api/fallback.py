@@ -210,6 +210,8 @@ class Python:
         except Exception as e:
             if eager and (refusal := Refusal.of(e)) is not None:
                 return refusal
+            if not is_tracing():
+                refusals.unmark(e)
             if is_tracing() or not refusals.hides_values(e):
                 raise
             error = e

@@ -65,6 +65,16 @@ def hides_values(error: BaseException) -> bool:
     return _thread.hidden == (id(error), type(error))
 
 
+#: What traced code notes about an exception that the user's function raises: that it does, and that it is no Ctrl-C.
+MARKS = ("_tj_raised", "_tj_thrown")
+
+
+def unmark(error: BaseException) -> None:
+    """`error` leaves the user's function as that has raised it."""
+    for name in MARKS:
+        vars(error).pop(name, None)
+
+
 def withdraw(wanted: Callable[[BaseException], bool]) -> None:
     """Forget the refusals that `wanted` picks: what they feared did not happen."""
     if _thread.met is not None:

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tracejit.frontend import active
 from tracejit.frontend.paths import Node
 from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.ir.seen import asked
 from tracejit.numpy.captured.array import CapturedArray
 from tracejit.tracing import Box, shown
 
@@ -92,6 +94,15 @@ class Capture(Protocol):
     def unfollowed(self, thing: Unfollowed) -> None:
         """Called for what can't be followed, before it is used; may raise NotFollowed."""
         ...
+
+
+def _of_outside(x: Any) -> Any:
+    """What the current run has for an array of outside."""
+    session = active.session()
+    return x if session is None or x is None else session.stand_in(x, "base")
+
+
+asked.stand_in = _of_outside
 
 
 class EagerCapture:

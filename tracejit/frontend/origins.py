@@ -103,19 +103,21 @@ _ASKING = frozenset(("<frozen abc>", abc.__file__, typing.__file__, functools.__
 _NUMBA = os.sep + "numba" + os.sep
 
 
-def is_told(frame: Any, x: Any = None) -> bool:
+def is_told(frame: Any, x: Any = None) -> bool | type:
     """Whether the code of `frame`, which asks for `x.__class__` or by `isinstance`, is told the class of the value for
     which `x` stands: the user's is. We are told what stands for a value, and so are libraries that would take an array
-    for one of C's. Of numbers all others are told."""
+    for one of C's. Of numbers all others are told. A list, to who would warn of what it can't shuffle."""
     asking = frame
     while frame.f_code.co_filename in _ASKING and frame.f_back is not None:
         frame = frame.f_back
     filename = frame.f_code.co_filename
     if not is_library_file(filename):
-        if asking is not frame and type(x) is Box and x.aval.ndim > 1 and _shuffles(asking, frame):
+        if asking is frame or type(x) is not Box or not _shuffles(asking, frame):
+            return True
+        if x.aval.ndim > 1:
             reason = "NumPy would exchange parts of it as if they were copies"
             raise UnfollowedError(what="`shuffle` of a traced array", reason=reason)
-        return True
+        return list
     return (
         not is_internal(filename)
         and _NUMBA not in filename

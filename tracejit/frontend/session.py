@@ -22,7 +22,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.impure import BUILTINS, impure_origin
 from tracejit.frontend.origins import is_library_module
-from tracejit.frontend.outside import iterators, questions
+from tracejit.frontend.outside import iterators, questions, references
 from tracejit.frontend.outside.lasting import Lasting, watched
 from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
@@ -126,9 +126,7 @@ class Session(Run):
         elif type(value) in (list, dict, set):
             self.containers.append(containers.Copy(node, value, containers.contents(value), free=False))
             self.kept.append((node, value, None))
-        elif not isinstance(value, (*containers.SCALARS, np.generic, frozenset, type)) and not callable(
-            value
-        ):
+        elif not (callable(value) or isinstance(value, (*containers.SCALARS, np.generic, frozenset, type))):
             self.note(str(node), value, "it keeps what it gives")
 
     def _check_cached(self, out: Any) -> None:
@@ -198,6 +196,8 @@ class Session(Run):
         own = type(cls.__getattribute__) is types.FunctionType and not structured
         if own and not behind.is_shadow(value):
             self.note(str(node), value, "its class defines __getattribute__")
+            if not self.guarded:  # nobody asks it more than the user does
+                return self.assigned.setdefault(id(value), value)
         if type(cls).__hash__ is None:  # a metaclass whose classes can't be looked up
             return objects.wrap_object(self, node, value)
         if cls in containers.SCALARS or isinstance(value, np.generic):
@@ -396,5 +396,5 @@ _HANDLERS: dict[type, Any] = {
     cached.LRU: cached.wrap_cached,
     np.vectorize: compiled.wrap_numpys,
     **dict.fromkeys((types.ModuleType, GuardedModule, modules.RebindModule), Session._module),
-    **iterators.HANDLERS,
+    **iterators.HANDLERS | references.HANDLERS,
 }

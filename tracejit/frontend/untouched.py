@@ -11,6 +11,8 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tracejit.frontend.paths import Node, root
 
 EMPTY = object()
@@ -85,6 +87,11 @@ class Untouched:
     def enter_wrapper(self, name: str, function: Any) -> None:
         """A jitted function: what the user gave to it."""
         self._enter(id(function), _Kept(name, function, type(function).users_attributes, setattr, delattr))
+
+    def enter_dtype(self, name: str, dtype: np.dtype) -> None:
+        """A structured dtype, of which the names of the fields may be assigned."""
+        if dtype.names is not None:
+            self._enter(id(dtype), _Kept(name, dtype, lambda d: {"names": d.names}, setattr, delattr))
 
     def enter_cell(self, name: str, cell: types.CellType) -> None:
         """A closure variable."""

@@ -55,13 +55,21 @@ def _key(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ..
     return op, *[a.dtype.num for a in args], params.get("dtype")
 
 
+def _leaked(x: Value) -> LeakedTracerError:
+    """Says that a tracer has outlived its trace, or is used in another thread, which that trace is told."""
+    error = LeakedTracerError(value=origin(x))
+    if x.trace is not None and x.trace.live:
+        x.trace.elsewhere = error
+    return error
+
+
 class EvalTrace(Trace):
     """Runs `op.eval` on arrays. Any tracer that arrives here has outlived its trace."""
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
             if isinstance(a, Value):
-                raise LeakedTracerError(value=origin(a))
+                raise _leaked(a)
         judge(op, args, params)
         if TYPES and not TYPES.isdisjoint(map(type, args)):
             return _eager.evaluate(op, args, params)
@@ -73,7 +81,7 @@ class EvalTrace(Trace):
         x = holder.pop()
         for a in rest:
             if isinstance(a, Value):
-                raise LeakedTracerError(value=origin(a))
+                raise _leaked(a)
         if TYPES and not TYPES.isdisjoint(map(type, rest)):
             return self.process(op, (x, *rest), params)
         judge(op, (x, *rest), params)

@@ -21,15 +21,24 @@ def plain_of(x: np.ndarray, what: str) -> np.ndarray:
     return np.asarray(x)
 
 
+def _real(x: Any) -> Any:
+    """The class behind what traced code has for one; anything else as it is."""
+    return vars(x).get("_tj_class", x) if isinstance(x, type) else x
+
+
+_base_of: Callable[[np.ndarray], Any] = np.ndarray.base.__get__  # type: ignore[attr-defined]
+
 #: What may be assigned of an array that says how it lies in memory.
 _LYING = ("shape", "strides", "dtype")
 
 
 class _Asked:
-    """Who asks a stand-in for its class: `is_told` says of a frame whether its code is told the class of the value."""
+    """Who asks a stand-in for its class: `is_told` says of a frame whether its code is told the class of the value;
+    where it gives a class, that. `stand_in`: what the run has for an array of outside. `frontend` installs both."""
 
     def __init__(self) -> None:
-        self.is_told: Callable[..., bool] = lambda frame, x=None: False  # `frontend.origins` installs its own
+        self.is_told: Callable[..., bool | type] = lambda frame, x=None: False
+        self.stand_in: Callable[[Any], Any] = lambda x: x
 
 
 asked = _Asked()
@@ -56,8 +65,14 @@ class SeenArray(np.ndarray):
     def plain(self) -> np.ndarray:
         """The array itself, the same object every time."""
         if self.original is None:
-            self.original = self.view(np.ndarray)
+            self.original = np.ndarray.view(self, np.ndarray)
         return self.original
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """A view of the memory, seen as it is itself; `np.ndarray` may be what traced code has for it."""
+        given = {n: _real(x) for n, x in kwargs.items()}
+        result = super().view(*map(_real, args), **given)
+        return type(self).of(result) if type(result) is np.ndarray else result
 
     def __setattr__(self, name: str, value: Any) -> None:
         ours = getattr(type(self), name, None)
@@ -79,6 +94,18 @@ class SeenArray(np.ndarray):
         """The array's own: whether it may be written is its state."""
         return self.plain.flags
 
+    @property
+    def base(self) -> Any:  # type: ignore[override]
+        """What the user's array, or a view of it, says; other code is told what NumPy knows of this view."""
+        held = _base_of(self)
+        if not asked.is_told(sys._getframe(1)):
+            return held
+        is_view = isinstance(held, SeenArray)
+        while isinstance(held, SeenArray):
+            held = _base_of(held)
+        owner = held if held is None or (is_view and held.base is None) else held.base
+        return asked.stand_in(owner)
+
     def raw(self) -> Any:
         """Its raw value."""
         return self.plain
@@ -98,7 +125,7 @@ class SeenArray(np.ndarray):
         """NumPy's own Python code works on plain arrays."""
         if not all(issubclass(t, np.ndarray) for t in types):
             return NotImplemented
-        seen: list[np.ndarray] = []
+        seen: list[SeenArray] = []
         result = func(*_plainly(args, seen), **{k: _plainly(v, seen) for k, v in kwargs.items()})
         return _as_seen(type(self), result, seen)
 
@@ -131,19 +158,21 @@ for _name in ("__copy__", "__deepcopy__", "__getitem__", "astype", "copy", "flat
     setattr(SeenArray, _name, _method(_name))
 
 
-def _plainly(x: Any, seen: list[np.ndarray]) -> Any:
+def _plainly(x: Any, seen: list[SeenArray]) -> Any:
     """An argument of a NumPy function with plain arrays in place of those seen otherwise, which are noted."""
     if isinstance(x, SeenArray):
-        seen.append(x.plain)
+        seen.append(x)
         return x.plain
     if type(x) is list or type(x) is tuple:
         return type(x)(_plainly(e, seen) for e in x)
     return x
 
 
-def _as_seen(cls: type[SeenArray], x: Any, seen: list[np.ndarray]) -> Any:
-    """A result: views of arrays that were seen as `cls` are seen so too."""
-    if type(x) is np.ndarray and any(np.may_share_memory(x, a) for a in seen):
+def _as_seen(cls: type[SeenArray], x: Any, seen: list[SeenArray]) -> Any:
+    """A result: an array that was seen as `cls` is what it was, and views of it are seen so too."""
+    if type(x) is np.ndarray and (same := next((a for a in seen if a.plain is x), None)) is not None:
+        return same
+    if type(x) is np.ndarray and any(np.may_share_memory(x, a.plain) for a in seen):
         return cls.of(x)
     if type(x) is list or type(x) is tuple:
         return type(x)(_as_seen(cls, e, seen) for e in x)

@@ -20,6 +20,7 @@ from tracejit.errors import ArgumentTypeError, OutputCastError, UnsupportedFunct
 from tracejit.ir.elsewhere import TYPES, is_elsewhere
 from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.layouts import as_numpys
+from tracejit.numpy.boxes.memory import new_of
 from tracejit.numpy.operands import (
     SUBCLASSES,
     arrays_of,
@@ -31,7 +32,7 @@ from tracejit.numpy.operands import (
     shape_of,
     store,
 )
-from tracejit.tracing import STATE, Box, is_tracing, new_array, shown, unbox
+from tracejit.tracing import STATE, Box, is_tracing, shown, unbox
 
 _eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 _structured: Any = LazyModule("tracejit.numpy.structured")
@@ -301,7 +302,7 @@ def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     if not is_tracing() or "out" in kwargs or type(result) is not np.ndarray:
         return result
     fresh = result.dtype.kind in "biufcmM" and _is_new(result, (*args, *kwargs.values()))
-    return new_array(result) if fresh else result
+    return new_of(result) if fresh else result
 
 
 def _there(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

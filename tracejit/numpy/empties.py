@@ -24,7 +24,7 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import pythons_unless_any
-from tracejit.tracing import caller
+from tracejit.tracing import caller, is_tracing
 
 #: How the texts begin.
 NO_MEAN, NO_FREEDOM, NO_NUMBER, NO_RANK = "Mean of empty", "Degrees of freedom", "All-NaN", "Polyfit may be"
@@ -65,14 +65,23 @@ _OF_METHODS: dict[Any, _Sample] = {getattr(np, n): _of_method(n) for n in _MEANS
 def or_warned(n: Any, most: Any, start: str, each: bool = False) -> Any:
     """The raw counts `n` of elements; where the program finds at most so many, NumPy warns with a text that begins so:
     once, or for `each` of them."""
-    if isinstance(n, Value) and type(most) is int:
-        warn_where(ops.compare.le(n, aval_of(n).dtype.type(most)), start, each)
+    if type(most) is int and type(n) is not int:  # a known length: who asks for it warns
+        few = (
+            ops.compare.le(n, aval_of(n).dtype.type(most)) if isinstance(n, Value) else np.asarray(n) <= most
+        )
+        warn_where(few, start, each)
     return n
 
 
 def warn_where(few: Any, start: str, each: bool = False) -> None:
     """Let NumPy warn, with a text that begins so, where the program finds that something of the raw `few` holds."""
-    if not isinstance(few, Value) or _told.before:
+    if _told.before:
+        return
+    if not isinstance(few, Value):
+        times = np.count_nonzero(few) if is_tracing() else 0
+        if times and (said := _said(start, np.ndim(few) > 0)) is not None:
+            for _ in range(times if each else 1):
+                caller.warn(said.text, said.category, said.at)
         return
     axes = tuple(range(aval_of(few).ndim))
     if caller.does_over():
@@ -100,12 +109,6 @@ def told_before(said: bool) -> Iterator[None]:
         yield
     finally:
         _told.before = was
-
-
-def warn(start: str) -> None:
-    """Warn as NumPy does, with a text that begins so, of what is known while tracing."""
-    if (said := _said(start, False)) is not None:
-        caller.warn(said.text, said.category, said.at)
 
 
 class _Said(NamedTuple):

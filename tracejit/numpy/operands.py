@@ -232,7 +232,9 @@ def convert(x: Any, dtype: np.dtype) -> Any:
         return dtype.type(x)
     if t is int or t is float or t is complex or t is bool:
         return np.asarray(x, dtype)[()]
-    return cast(raw(x), dtype)
+    value = raw(x)
+    fitting.judge_loss(dtype_of(value), dtype)
+    return cast(value, dtype)
 
 
 def cast(r: Any, dtype: np.dtype) -> Any:
@@ -335,7 +337,7 @@ def store(
     if seen:
         out[...] = result if type(result) is Box else wrap(result)
         return out
-    if type(result) is not Box:
+    if where is not None or not (type(result) is Box or shape_of(result)):  # else the assignment does so
         fitting.judge_loss(dtype_of(result), out.aval.dtype)
     out[...] = result if where is None else select_where(where, raw(result), out.read())
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.errors import ArgumentTypeError
+from tracejit.ir.seen import asked
 from tracejit.numpy import elementwise as ew
 from tracejit.numpy import ufunc_methods as methods
 from tracejit.numpy.boxes import extents, numbers, unsure
@@ -34,7 +36,7 @@ from tracejit.numpy.operands import (
 )
 from tracejit.numpy.options import NO_OUTPUT, order_of
 from tracejit.numpy.times import arithmetic
-from tracejit.tracing import NUMPYS, ROOTS, STATE, Box, caller, wrap
+from tracejit.tracing import NUMPYS, ROOTS, STATE, Box, caller, is_tracing, wrap
 
 #: What NumPy may be given at once where nothing is traced.
 _PLAIN = frozenset((np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, complex, bool))
@@ -73,7 +75,8 @@ class Ufunc:
         self.__doc__ = f"`numpy.{np_ufunc.__name__}`, for traced values too."
 
     def __repr__(self) -> str:
-        return f"<tracejit ufunc {self.__name__!r}>"
+        told = is_tracing() and asked.is_told(sys._getframe(1))
+        return repr(self.np) if told else f"<tracejit ufunc {self.__name__!r}>"
 
     @property
     def identity(self) -> Any:

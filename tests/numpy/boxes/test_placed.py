@@ -135,3 +135,43 @@ def test_writes_into_bits_leave_the_derivatives_of_other_elements():
     assert f(x.copy()) == 25.0
     for slope in (tj.grad(f), tj.jit(tj.grad(f)), tj.grad(tj.jit(f))):
         assert slope(x).tolist() == [0.0, 0.0, 6.0, 8.0]
+
+
+def _first_is_zero(x: Any) -> None:
+    x.view(np.int64)[0] = 0
+
+
+def _zeros_are_zero(x: Any) -> None:
+    x.view(np.int64)[x == 0] = 0
+
+
+def _some_bytes_are_zero(x: Any) -> None:
+    x.view(np.uint8)[9:12] = 0
+
+
+def _second_by_an_index(x: Any) -> None:
+    x.view(np.int64)[np.array([1])] = np.array([1.5]).view(np.int64)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("write", "slope"),
+    [
+        (_first_is_zero, [0.0, 4.0]),
+        (_zeros_are_zero, [0.0, 4.0]),
+        (_some_bytes_are_zero, [3.0, 0.0]),
+        (_second_by_an_index, [3.0, 0.0]),
+    ],
+)
+def test_numbers_whose_bits_are_written_have_no_derivative(
+    write: Callable[[Any], None], slope: list[float], compiled: bool
+) -> None:
+    """Whether or not they are the bits that were there before."""
+
+    def f(x: Any) -> Any:
+        write(x)
+        return (x * np.array([3.0, 4.0])).sum()
+
+    x = np.array([0.0, 1.0])
+    value, found = (tj.jit if compiled else lambda f: f)(tj.value_and_grad(f))(x)
+    assert value == f(x.copy()) and found.tolist() == slope

@@ -141,7 +141,7 @@ class Lasting:
 
     def attributes(self, x: Any) -> None:
         """Let the attributes of an object be the user's, and what it holds as a list or dict of a class of its own."""
-        if isinstance(x, (list, dict)):
+        if issubclass(type(x), (list, dict)):  # `isinstance` would ask a `__getattribute__` of the user's
             base: Any = dict if isinstance(x, dict) else list
             for n, value in [*(dict.items(x) if isinstance(x, dict) else enumerate(list.__iter__(x)))]:
                 if (own := self.of(value)) is not value:

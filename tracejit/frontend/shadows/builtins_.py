@@ -26,6 +26,7 @@ from tracejit.frontend.shadows import attributes, behind, classes, kinds
 from tracejit.frontend.shadows.copied import is_users
 from tracejit.frontend.shadows.scopes import names_of_caller
 from tracejit.frontend.variants.node import Variant, use
+from tracejit.ir.seen import SeenArray
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_name, class_of, is_differentiated
 from tracejit.numpy.boxes.extents import of_dim
@@ -271,7 +272,16 @@ def _float(*args: Any) -> Any:
     return float(*args)
 
 
-STAND_INS["pow"], STAND_INS["float()"] = _pow, _float
+def _id(x: Any, /) -> int:
+    """`id`, in an eager run: of an object of outside its own."""
+    session = active.session()
+    own = x if session is None else session.original_of(x)
+    if own is x and isinstance(x, SeenArray):
+        own = x.plain
+    return id(behind.of_library(classes.users_class(own)))
+
+
+STAND_INS["pow"], STAND_INS["float()"], STAND_INS["id"] = _pow, _float, _id
 
 
 def concat(a: Any, b: Any, /) -> Any:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import abc
 import builtins
 import contextlib
-import ctypes
 import functools
+import inspect
 import itertools
 import sys
 import threading
@@ -23,7 +23,8 @@ from typing import Any
 
 from tracejit.errors import CapturedWriteError, UnfollowedError
 from tracejit.frontend import active, members
-from tracejit.frontend.origins import why_not
+from tracejit.frontend.origins import is_library_file, why_not
+from tracejit.frontend.outside.derived import unlist
 from tracejit.frontend.shadows import attributes, behind, objects
 
 _SKIP = objects.OWN - {
@@ -103,9 +104,11 @@ class _Asked(_Member):
     one is guarded. Where the class of the user's has no such method, its error is Python's, or that of a property."""
 
     def __get__(self, obj: Any, owner: Any = None) -> Any:
-        if obj is None:
+        if obj is not None:
+            return functools.partial(self._ask, obj, owner)
+        if self.name in vars(self.cls):
             return super().__get__(obj, owner)
-        return functools.partial(self._ask, obj, owner)
+        raise AttributeError(f"type object {self.cls.__name__!r} has no attribute {self.name!r}")
 
     def _ask(self, obj: Any, owner: Any, name: str) -> Any:
         session, real = active.session(), users_class(owner)
@@ -166,6 +169,31 @@ def refuse_names(cls: type) -> None:
 _names_of = vars(type)["__dict__"].__get__
 
 
+class _Around:
+    """What a class says of its place among classes, of its stand-in: stand-ins, as traced code has them. Libraries,
+    which look where a class has its slots, are told what Python knows."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.own = getattr(type, name) if name in ("mro", "__subclasses__") else vars(type)[name]
+
+    def __get__(self, cls: Any, meta: Any) -> Any:
+        if cls is None:
+            return self.own
+        asking = sys._getframe(1).f_code.co_filename
+        if users_class(cls) is cls or (is_library_file(asking) and asking != inspect.__file__):
+            return self.own.__get__(cls, meta)
+        found = getattr(users_class(cls), self.name)
+        if isinstance(found, type):
+            return stand_in(found)
+        return tuple(map(stand_in, found)) if type(found) is tuple else lambda: list(map(stand_in, found()))
+
+
+def stand_in(cls: Any) -> Any:
+    """What traced code has for a class."""
+    return traced_class(cls) or cls
+
+
 class _TracedMeta(type):
     """Makes the stand-in count as the user's class."""
 
@@ -184,6 +212,12 @@ class _TracedMeta(type):
 
     def _counts(cls, c: type) -> bool:
         return issubclass(c, users_class(cls))
+
+    __mro__, __bases__, __base__ = _Around(), _Around(), _Around()  # type: ignore[assignment]
+    mro, __subclasses__ = _Around(), _Around()
+
+    def __dir__(cls) -> list[str]:
+        return dir(users_class(cls))
 
     @property
     def __dict__(cls) -> Any:  # type: ignore[override]
@@ -324,44 +358,9 @@ def _make(cls: type, _: tuple[tuple[Any, ...], ...]) -> type | None:
     except TypeError:  # bases that don't go together in this order
         return None
     type.__delattr__(made, "__slots__")  # who asks for them gets the user's
-    _unlist(made, cls)
+    unlist(made, cls)
     _all.add(made)
     return made
-
-
-class _Base:
-    pass
-
-
-def _word(cls: type, at: int) -> int:
-    return ctypes.c_size_t.from_address(id(cls) + at).value
-
-
-@functools.cache
-def _listed_at() -> int | None:
-    """Where in the memory of a class the address of the dict of its subclasses is, which no function hands out; None
-    if that can't be told."""
-    size: Any = type.__basicsize__
-    places = range(0, size, ctypes.sizeof(ctypes.c_size_t))
-    empty = [at for at in places if _word(_Base, at) == 0]
-    made = type("_Derived", (_Base,), {})
-    filled = [at for at in empty if _word(_Base, at) >> 20]
-    if sys.implementation.name != "cpython" or len(filled) != 1:
-        return None
-    listed = _object_at(_Base, filled[0])
-    return filled[0] if type(listed) is dict and list(listed) == [id(made)] else None
-
-
-def _object_at(cls: type, at: int) -> Any:
-    return ctypes.cast(_word(cls, at), ctypes.py_object).value
-
-
-def _unlist(made: type, cls: type) -> None:
-    """Take a stand-in out of `cls.__subclasses__()`, where programs look for classes of their own. What changes in
-    `cls` is no longer told to the stand-in, which `traced_class` makes up for."""
-    at = _listed_at()
-    if at is not None and type(listed := _object_at(cls, at)) is dict:
-        listed.pop(id(made), None)
 
 
 def _is_member(name: str, raw: Any) -> bool:

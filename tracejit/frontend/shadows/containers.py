@@ -23,7 +23,7 @@ from tracejit.frontend.journal import Change
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.paths import ITEM, Node
-from tracejit.frontend.shadows import growing
+from tracejit.frontend.shadows import behind, growing
 from tracejit.numpy.captured import written
 from tracejit.tracing import Box
 
@@ -119,9 +119,10 @@ def _eager(session: Run, node: Node, value: Any) -> Any:
         session.forget(value, copy)
         session.in_place.append(value)
         return value
-    if type(value) is frozenset:
-        return session.remember(value, frozenset(new_keys), node)
-    _refill(copy, dict(zip(new_keys, items, strict=True)) if type(value) in _DICTS else new_keys or items)
+    with behind.apart:
+        if type(value) is frozenset:
+            return session.remember(value, frozenset(new_keys), node)
+        _refill(copy, dict(zip(new_keys, items, strict=True)) if type(value) in _DICTS else new_keys or items)
     session.containers.append(Copy(node, copy, contents(copy)))
     return copy
 

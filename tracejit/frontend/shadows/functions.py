@@ -130,6 +130,9 @@ def copy_function(
         if not session.guarded and fn.__name__ != "__getattribute__":
             raise UnfollowedError(what=str(node), reason=reason)
         session.note(str(node), fn, reason)
+    if not session.guarded and (deleted := _deleted(fn.__code__)):
+        reason = "it deletes a global, of which nobody is told"
+        raise UnfollowedError(what=f"global `{deleted}`", reason=reason)
     copy = types.FunctionType(
         code, scope, fn.__name__, None, tuple(by_name[n] for n in code.co_freevars) or None
     )
@@ -145,6 +148,12 @@ def copy_function(
     _copy_defaults(session, here, copy, fn)
     _copy_attributes(session, here, copy, fn, reached=node.kind != CONST)
     return copy
+
+
+@functools.lru_cache(1024)
+def _deleted(code: types.CodeType) -> str | None:
+    """A global that code deletes, or None."""
+    return next(iter(sorted(stored(code, ("DELETE_GLOBAL",)))), None)
 
 
 @functools.lru_cache(1024)

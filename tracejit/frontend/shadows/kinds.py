@@ -339,7 +339,10 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
             return _type_of(x)
         if name in members.NAMES and callable(x):
             members.keep_name(x := real_class(x), name)
-        return _member(x, name, *default)
+        found = _member(x, name, *default)
+        if name == "dtype" and isinstance(found, np.dtype) and (session := active.session()) is not None:
+            session.untouched.enter_dtype("dtype", found)
+        return found
     special = type(name) is str and name[:2] == "__"
     if name in REFUSED and not has_numbers():  # lanes are arrays
         return builtins.getattr(x, name)
@@ -375,12 +378,8 @@ def _kin(cls: Any, name: str) -> Any:
         raise UnfollowedError(what=f"`{real.__name__}.{name}`", reason="later calls may find other classes")
     found = builtins.getattr(real, name)
     if name == "mro":
-        return lambda: [_stand_in(c) for c in found()]
-    return _stand_in(found) if name == "__base__" else tuple(map(_stand_in, found))
-
-
-def _stand_in(cls: Any) -> Any:
-    return classes.traced_class(cls) or cls
+        return lambda: [classes.stand_in(c) for c in found()]
+    return classes.stand_in(found) if name == "__base__" else tuple(map(classes.stand_in, found))
 
 
 def traced_setattr(x: Any, name: Any, value: Any, /) -> None:

@@ -265,6 +265,9 @@ class RebindModule(types.ModuleType):
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_tj_module"])
 
+    def __repr__(self) -> str:
+        return repr(self.__dict__["_tj_module"])
+
 
 def _library_module(owner: RebindModule, name: str, module: types.ModuleType) -> Any:
     """A part of NumPy without a counterpart, such as `np.random`, used as it is, or one whose code is followed."""

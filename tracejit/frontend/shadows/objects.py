@@ -256,6 +256,8 @@ def _make_class(cls: type) -> type:
     body.setdefault("__deepcopy__", copied.deep_copy_of)
     if cls.__eq__ is object.__eq__:
         body["__eq__"] = _same_object
+    if cls.__repr__ is object.__repr__:
+        body["__repr__"] = _text_of_original
     if cls.__hash__ is object.__hash__:
         body["__hash__"] = _hash_of_original
     elif cls.__hash__ is None:
@@ -295,6 +297,8 @@ def _forward(name: str) -> Callable[..., Any]:
     """A special method that runs the copy of the class's own."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if behind.apart.on and name == "__eq__":
+            return False
         return attributes.read(self, name)(*args, **kwargs)
 
     method.__name__ = name
@@ -317,6 +321,11 @@ def pin(shadow: Any) -> None:
     """What is traced depends on which object this is."""
     state = behind.state_of(shadow)
     state.session.same(state.node, state.original)
+
+
+def _text_of_original(self: Any) -> str:
+    pin(self)
+    return object.__repr__(behind.original(self))
 
 
 def _hash_of_original(self: Any) -> int:
@@ -370,7 +379,10 @@ def _taken_over(function: Any) -> dict[str, Any]:
 
 def wrap_structured(session: Run, node: Node, value: Any) -> Any:
     """The counterpart of a structured array, of which each field is an array of outside; None for other arrays."""
-    return wrap_adopted(session, node, value) if is_structured(value) else None
+    if not is_structured(value):
+        return None
+    session.untouched.enter_dtype(f"{node.text}.dtype", value.dtype)
+    return wrap_adopted(session, node, value)
 
 
 def _at(node: Node, value: Any, path: str) -> tuple[Node, Any]:

@@ -348,6 +348,8 @@ def plain_exception(
     traced ones too, which nobody may hold when the trace has ended. `own` gives the user's object of a stand-in."""
     if own is not None and any(own(a) is not a for a in error.args):
         error.args = tuple(map(own, error.args))
+    if own is not None:
+        own(error)  # its attributes, too
     for a in error.args:
         if hasattr(type(a), "tj_raised"):
             a.tj_raised()

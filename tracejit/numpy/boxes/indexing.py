@@ -29,12 +29,23 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
+from tracejit.numpy.boxes.placed import Bits, filled_like, has_bits
 from tracejit.numpy.boxes.sharing.either import Either, may_share
 from tracejit.numpy.boxes.sharing.references import Arena, where
 from tracejit.numpy.boxes.unsure import is_unsure, taken
 from tracejit.numpy.boxes.views import Identity, Region, views_of
 from tracejit.numpy.fitting import converted, judge_loss
-from tracejit.numpy.operands import LISTS, broadcast_shapes, cast, convert, element, nested, raw, shape_of
+from tracejit.numpy.operands import (
+    LISTS,
+    broadcast_shapes,
+    cast,
+    convert,
+    dtype_of,
+    element,
+    nested,
+    raw,
+    shape_of,
+)
 from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check_live, current_trace, wrap
 
 # ---------------------------------------------------------------- reading
@@ -225,8 +236,8 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         value = _listed(value, x.aval.dtype)
     elif type(value) is Box and value.weak:
         value = box(convert(value, x.aval.dtype))
-    if type(value) is Box and value.aval.shape:
-        judge_loss(value.aval.dtype, x.aval.dtype)
+    if shape_of(value):
+        judge_loss(dtype_of(value), x.aval.dtype)
     if type(index) is tuple:
         index = masked.places_of_masks(index)
     if masked.selected_by(index):
@@ -244,7 +255,8 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         return  # x[i:j] += v has already written
     if sel.mask is not None:
         part = x.storage.read(chain)
-        assign(x.storage, chain, masked.masked_write(part, *sel.mask, value))
+        marks = masked.masked_write(filled_like(part, 0), *sel.mask, 1) if has_bits(chain) else None
+        assign(x.storage, chain, masked.masked_write(part, *sel.mask, value), marks)
         return
     if not sel.arrays and (_is_element(index, sel, len(shape)) or not shape_of(value)):
         new = _one(value, x.aval.dtype)
@@ -298,15 +310,16 @@ def fit(value: Any, shape: Shape) -> Any:
     return ops.shape.broadcast_to(found, shape)
 
 
-def assign(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
-    """Replace what `chain` shows of the storage by `new` (of its shape and dtype), and of the arrays that it is."""
+def assign(storage: Storage, chain: tuple[View, ...], new: Any, marks: Any = None) -> None:
+    """Replace what `chain` shows of the storage by `new` (of its shape and dtype), and of the arrays that it is.
+    `marks`: ones where `new` is written, if that is not everywhere."""
     if not isinstance(storage, Either):
-        _replace(storage, chain, new)
+        _replace(storage, chain, new, marks)
         return
     parts = [(o, o.part(chain)) for o in storage.alive()]
-    _replace(storage, chain, new)
+    _replace(storage, chain, new, marks)
     for owner, part in parts:
-        _replace(owner.storage, part, owner.choose(new, owner.storage.read(part)))
+        _replace(owner.storage, part, owner.choose(new, owner.storage.read(part)), marks)
     storage.settle()
 
 
@@ -320,7 +333,7 @@ def refill(values: list[tuple[Storage, Any]]) -> None:
         storage.version += 1
 
 
-def _replace(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
+def _replace(storage: Storage, chain: tuple[View, ...], new: Any, marks: Any = None) -> None:
     if not all(v.writable for v in chain):
         if any(isinstance(v, Frozen) for v in chain):
             raise TracerArrayError(aval=str(aval_of(new)))
@@ -337,7 +350,7 @@ def _replace(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
     shared = isinstance(holder[0], Value) and isinstance(current_trace(), StageTrace)
     kept = holder[0] if outside or shared else None
     try:
-        storage.value = _write(chain, holder, new)
+        storage.value = _write(chain, holder, new, marks)
         if outside:  # an index that is an inner trace's makes the result one
             check_depth(storage, storage.value)
     except BaseException:
@@ -346,15 +359,20 @@ def _replace(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
     storage.version += 1
 
 
-def _write(chain: tuple[View, ...], holder: list[Any], new: Any) -> Any:
+def _write(chain: tuple[View, ...], holder: list[Any], new: Any, marks: Any = None) -> Any:
     if not chain:
         holder.pop()
         return new
     parents = [holder]
     for view in chain[:-1]:
         parents.append([view.read(parents[-1][0])])
-    for view, parent in zip(reversed(chain), reversed(parents), strict=True):
-        new = view.write(parent, new)
+    whole = filled_like(new, 1) if marks is None and has_bits(chain) else marks
+    for n, view in reversed([*enumerate(chain)]):
+        if type(view) is Bits:
+            inside = _write(chain[n + 1 :], [filled_like(new, 0)], whole)
+            new = view.write_marked(parents[n], new, inside)
+        else:
+            new = view.write(parents[n], new)
     return new
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from tracejit.errors import ConcreteValueError, LeakedTracerError
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.memory import order_of_strides
 from tracejit.numpy.boxes.placed import Bits, Placed, ReadOnly
 from tracejit.numpy.boxes.views import ImagPart, RealPart, Region, Reshaped
 from tracejit.tracing import Box, Frozen, Storage, View
@@ -24,6 +25,7 @@ class Lasting:
         self.given = {id(x.storage) for x in given if type(x) is Box and x.storage.version == 0}
         self.bases: dict[int, tuple[Storage, Any]] = {}
         self.seen: dict[int, tuple[Box, Any]] = {}
+        self.views: dict[int, tuple[Any, Any]] = {}  # by what tells views of the same elements apart
 
     def of(self, x: Box) -> Any:
         """What `x` stands for: an array, or a number of Python's or NumPy's. `x` itself if its value is not known."""
@@ -37,12 +39,18 @@ class Lasting:
     def _value(self, x: Box) -> Any:
         if type(x.storage) is not Storage:  # what a mask selects
             return _copy(primal(x.read()))
+        if x.chain and type(x.chain[0]) is Frozen and type(x.storage.value) is np.ndarray:
+            part = view_of(x.storage.value, x.chain)  # of an array of outside
+            if part is not None:
+                return part
         base = self._base(x.storage)
         if is_elsewhere(base):
             return _copy(primal(x.read())) if x.chain else base
         if not x.aval.shape and not x.chain and x.scalar and base is not self._given(x.storage):
             return base.item() if x.weak is True else base[()]
         found = view_of(base, x.chain)
+        if found is base and x.identity is not None:  # another array than the one that it shows all of
+            found = self.views.setdefault(id(x.identity), (x.identity, base.view()))[1]
         return _copy(primal(x.read())) if found is None else found
 
     def _given(self, storage: Storage) -> Any:
@@ -53,7 +61,8 @@ class Lasting:
     def _base(self, storage: Storage) -> Any:
         if id(storage) not in self.bases:
             given = self._given(storage)
-            self.bases[id(storage)] = storage, _copy(primal(storage.value)) if given is None else given
+            made = _copy(primal(storage.value), storage.layout) if given is None else given
+            self.bases[id(storage)] = storage, made
         return self.bases[id(storage)][1]
 
 
@@ -65,8 +74,14 @@ def primal(raw: Any) -> Any:
     return raw
 
 
-def _copy(x: Any) -> Any:
-    return x.copy() if is_elsewhere(x) else np.array(x)
+def _copy(x: Any, layout: tuple[int, ...] | None = None) -> Any:
+    """A copy whose axes lie in memory as those of NumPy's array would, of which these are the strides."""
+    if is_elsewhere(x):
+        return x.copy()
+    order = order_of_strides(layout, np.shape(x))
+    if order is None:
+        return np.array(x, order="C")
+    return np.array(x.transpose(order), order="C").transpose(sorted(range(len(order)), key=order.__getitem__))
 
 
 def view_of(array: np.ndarray, chain: tuple[View, ...]) -> np.ndarray | None:

@@ -135,7 +135,7 @@ def _is_plain(x: Any) -> bool:
 
 def _is_unlike_c(x: Any) -> bool:
     """Whether an array that is known while tracing is in another order than C's."""
-    return type(x) is np.ndarray and x.ndim > 1 and not x.flags.c_contiguous
+    return isinstance(x, np.ndarray) and x.ndim > 1 and not x.flags.c_contiguous
 
 
 def _boxes(xs: Iterable[Any]) -> Iterator[Box]:

@@ -14,7 +14,7 @@ import numpy as np
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes.placed import Placed, ReadOnly
 from tracejit.numpy.boxes.views import ImagPart, RealPart, Region, Reshaped, Strided
-from tracejit.tracing import View
+from tracejit.tracing import Box, View, new_array
 
 #: So much NumPy may do to find out whether arrays that lie in turns share elements.
 _WORK: Any = 1000
@@ -111,6 +111,13 @@ def layout_of(x: Any) -> tuple[int, ...] | None:
     if type(x) is not np.ndarray or x.flags.c_contiguous:
         return None
     return in_elements(x.strides, x.itemsize)
+
+
+def new_of(array: np.ndarray) -> Box:
+    """A box of a new array, which user code may write into; it lies in memory as NumPy has made it."""
+    made = new_array(array)
+    made.storage.layout = layout_of(array)
+    return made
 
 
 def in_elements(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -54,16 +54,30 @@ class Bits(View):
         return ops.bitcasts.view_as(raw, dtype=self.dtype)
 
     def write(self, holder: list[Any], new: Any) -> Any:
+        return ops.bitcasts.view_as(new, dtype=aval_of(holder.pop()).dtype)
+
+    def write_marked(self, holder: list[Any], new: Any, marks: Any) -> Any:
+        """What `write` gives, but for elements without marks, which stay the numbers that they are, with derivatives.
+        `marks`: an array like `new`, of ones where that is written and zeros elsewhere."""
         old = holder.pop()
         dtype = aval_of(old).dtype
         made = ops.bitcasts.view_as(new, dtype=dtype)
-        if dtype.kind != "f":
+        if dtype.kind not in "fc":
             return made
-        bits = np.dtype(
-            f"i{dtype.itemsize}"
-        )  # numbers that the write leaves as they were have their derivatives
-        same = ops.compare.eq(ops.bitcasts.view_as(old, dtype=bits), ops.bitcasts.view_as(made, dtype=bits))
-        return ops.compare.select(same, old, made)
+        bits = np.dtype(f"i{dtype.itemsize}") if dtype.itemsize <= 8 else dtype
+        written = ops.compare.ne(ops.bitcasts.view_as(marks, dtype=bits), bits.type(0))
+        return ops.compare.select(written, made, old)
+
+
+def has_bits(chain: Iterable[View]) -> bool:
+    """Whether one of the views shows memory as another dtype."""
+    return any(type(v) is Bits for v in chain)
+
+
+def filled_like(raw: Any, number: int) -> Any:
+    """A raw array like another one, of one number."""
+    aval = aval_of(raw)
+    return ops.shape.broadcast_to(aval.dtype.type(number), aval.shape)
 
 
 class ReadOnly(View):

@@ -12,9 +12,10 @@ from tracejit.errors import ConcreteValueError, TracerArrayError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.seen import SeenArray
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.memory import new_of
 from tracejit.numpy.captured import written
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
-from tracejit.tracing import STATE, Box, Frozen, Storage, is_tracing, new_array, shown
+from tracejit.tracing import STATE, Box, Frozen, Storage, is_tracing, shown
 
 
 class CapturedArray(SeenArray):
@@ -63,6 +64,15 @@ class CapturedArray(SeenArray):
             return shown(self.plain)
         seen = found.seen(self.plain)
         return Box(seen.storage, (*seen.chain, Frozen()), seen.aval)
+
+    def frozen(self) -> Box:
+        """A box over its memory for arrays of other classes, which see it as it is now: then neither they nor the
+        function may write into it."""
+        if self.is_traced() or STATE.written is None:
+            return self.boxed()
+        STATE.written.freeze(self.plain)
+        value = STATE.written.give(self.plain)
+        return Box(Storage(value, STATE.trace), (_Lent(),), aval_of(value))
 
     def change(self, by: Callable[[Box], Any]) -> Any:
         """Let `by` write into the array, which it gets as a box."""
@@ -135,7 +145,13 @@ class CapturedArray(SeenArray):
 
     def copied(self, array: np.ndarray) -> Any:
         """A copy is captured no more: while tracing it is a box, which may be assigned traced values."""
-        return new_array(array) if is_tracing() and array.dtype.kind in "biufcmM" else array
+        return new_of(array) if is_tracing() and array.dtype.kind in "biufcmM" else array
+
+
+class _Lent(Frozen):
+    """The view that such a box is of what may be a copy."""
+
+    __slots__ = ()
 
 
 def writes(fn: Any) -> Any:

@@ -57,12 +57,13 @@ class Memories(dict[int, "Written"]):
 
     `given`: those that linear programs may refer to, with a sample of their elements then; `before`: what was in them
     when something was written then; `changed`: all that something was written into, of which they get copies from then
-    on."""
+    on; `frozen`: those that arrays of other classes lie in, which would not see what is written."""
 
     def __init__(self) -> None:
         super().__init__()
         self.held: list[Iterable[Any]] = []
         self.given: dict[int, tuple[np.ndarray, bytes]] = {}
+        self.frozen: dict[int, np.ndarray] = {}
         self.changed: dict[int, np.ndarray] = {}
         self.before: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -84,9 +85,19 @@ class Memories(dict[int, "Written"]):
             self.given[id(root)] = root, _sample(root)
         return x
 
+    def freeze(self, x: np.ndarray) -> None:
+        """Nothing is to be written into an array from now on."""
+        root = _root(x)
+        self.frozen[id(root)] = root
+
     def change(self, x: np.ndarray) -> None:
         """Something will be written into an array."""
         root = _root(x)
+        if id(root) in self.frozen:
+            raise UnfollowedError(
+                what="what is written into an array of outside",
+                reason="an array of another class, such as a masked one, lies in its memory",
+            )
         if id(root) not in self.changed:
             self.changed[id(root)] = root
             if id(root) in self.given:
@@ -178,8 +189,8 @@ def _root_of(x: Any) -> Any:
 
 def _root(x: np.ndarray) -> np.ndarray:
     """The array that owns the memory of `x`."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
+    while isinstance(base := x.base, np.ndarray):
+        x = base
     return x
 
 

@@ -16,6 +16,7 @@ from tracejit import tree
 from tracejit.errors import UnfollowedError, UnsupportedFunctionError
 from tracejit.numpy.boxes.conversions import class_of
 from tracejit.numpy.boxes.sharing.either import Either
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.operands import SUBCLASSES, nested, raw
 from tracejit.tracing import Box, new_array
 
@@ -32,6 +33,8 @@ def held(x: Any) -> Box:
     x = box_of(x)
     if type(x) is Box:
         return x if not x.scalar and x.weak is False else new_array(x.read())
+    if isinstance(x, CapturedArray):
+        return x.frozen()
     return new_array(nested(x) if type(x) in (list, tuple) else raw(np.asarray(x)))
 
 

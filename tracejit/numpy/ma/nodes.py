@@ -10,11 +10,12 @@ import numpy as np
 from tracejit import tree
 from tracejit.errors import ArraySubclassError
 from tracejit.ir.values import Value
+from tracejit.numpy.captured.array import CapturedArray
 from tracejit.numpy.dispatch import Adopted
 from tracejit.numpy.ma.array import Array, held
 from tracejit.numpy.ma.copies import copy_of
-from tracejit.numpy.operands import SINGLETONS
-from tracejit.tracing import Box
+from tracejit.numpy.operands import SINGLETONS, raw
+from tracejit.tracing import STATE, Box, new_array
 
 #: What a masked array has besides its data and its mask.
 _FLAGS = ("_hardmask", "_sharedmask", "_isfield")
@@ -81,11 +82,20 @@ def adopted(value: Any) -> Adopted | None:
     def make(data: Any, mask: Any, fill: Any, *flags: bool) -> Any:
         text = None if fill is None else (fill.dtype.str, (), fill.tobytes())
         known = None if mask is np.ma.nomask else mask
-        new = _together((text, flags, False), (held(data), known))
+        new = _together((text, flags, False), (_own(data), known))
         new._tj_outside = True
         return new
 
     return Adopted(("_data", "_mask"), (fill, *_FLAGS), make, write_back)
+
+
+def _own(data: Any) -> Box:
+    """The data of a masked array of outside as a box, which is written back."""
+    if not isinstance(data, CapturedArray) or data.is_traced():
+        return held(data)
+    if STATE.written is not None:
+        STATE.written.freeze(data.plain)
+    return new_array(raw(data.plain))
 
 
 def write_back(value: Any, ours: Any, own: Callable[[Any], Any]) -> None:

@@ -141,7 +141,7 @@ def convert(x: Any, dtype: np.dtype) -> Any:
     old = dtype_of(x)
     if old == dtype:
         return x
-    if kind(old) == "c" and kind(dtype) == "f":
+    if kind(old) == "c" and kind(dtype) in "fiu":  # of which NumPy's `astype` would warn
         x = ops.arithmetic.real(x)
     return convert_element_type(x, dtype=dtype)
 

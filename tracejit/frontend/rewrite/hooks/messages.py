@@ -99,7 +99,7 @@ def _copied(error: Exception) -> Exception:
     base = next(b for b in cls.__mro__ if not b.__flags__ & (1 << 9))  # not made by a class statement
     new = base.__new__(cls, *error.args)
     base.__init__(new, *error.args)
-    vars(new).update({k: x for k, x in vars(error).items() if k not in ("_tj_raised", "_tj_thrown")})
+    vars(new).update({k: x for k, x in vars(error).items() if k not in refusals.MARKS})
     new.__cause__, new.__suppress_context__ = error.__cause__, error.__suppress_context__
     return new
 

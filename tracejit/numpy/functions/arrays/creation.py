@@ -83,9 +83,11 @@ def _like(a: Any, dtype: Any) -> tuple[Any, np.dtype]:
 
 def _fill_value(value: Any, dtype: np.dtype) -> Any:
     """A raw value as arrays of this dtype are filled with it: integers of Python must fit, all else is cast."""
-    if type(value) is Box:
-        judge_loss(value.aval.dtype, dtype)
-    return convert(value, dtype) if kind_of(value) is int else cast(raw(value), dtype)
+    if kind_of(value) is int:
+        return convert(value, dtype)
+    made = raw(value)
+    judge_loss(dtype_of(made), dtype)
+    return cast(made, dtype)
 
 
 def _constant_like(value: int) -> Any:
@@ -203,18 +205,34 @@ def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if not is_tracing():
         there = is_elsewhere(object)
         return array(object, dtype, **kwargs) if there else np.array(object, dtype, **kwargs)
-    made = None if has_box((object,)) else np.asarray(object, dtype)  # of the user's `__float__`s, once
+    known = has_box((object,)) or _holds_numbers(object, dtype)
+    made = None if known else np.asarray(object, dtype)  # of the user's `__float__`s, once
     if made is not None and made.dtype.kind not in "biufcmMV":  # strings or objects
         return np.array(object, dtype, **kwargs)
     (object,) = arrays_of((object,))
-    if type(object) is Box and not copy_of(kwargs.get("copy", True)):
-        x = _uncopied(object, dtype, kwargs)
+    if (type(object) is Box or isinstance(object, SeenArray)) and not copy_of(kwargs.get("copy", True)):
+        seen = type(object) is not Box
+        x = _asarray(object, dtype, **_asked(kwargs)) if seen else _uncopied(object, dtype, kwargs)
         missing = kwargs.get("ndmin", 0) - x.ndim
         return x[(None,) * missing] if missing > 0 else x
     copy = kwargs.get("copy")
     if copy is not None and not copy_of(copy):
         raise ArgumentError(name="array", problem=_UNAVOIDABLE)
     return array(made if isinstance(object, (list, tuple)) and made is not None else object, dtype, **kwargs)
+
+
+def _holds_numbers(x: Any, dtype: Any) -> bool:
+    """Whether it is an array of numbers, to be one of numbers."""
+    numbers = "biufc"
+    return (
+        isinstance(x, np.ndarray)
+        and x.dtype.kind in numbers
+        and (dtype is None or np.dtype(dtype).kind in numbers)
+    )
+
+
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
+    return {n: options[n] for n in ("copy", "order") if n in options}
 
 
 def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:

@@ -21,7 +21,7 @@ from tracejit.numpy.boxes import extents, numbers, rows
 from tracejit.numpy.boxes.masking.selected import selection
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import implements, new_array
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.creation import shape_arg
 from tracejit.numpy.functions.arrays.shaping import (
     atleast_1d,
@@ -51,7 +51,7 @@ from tracejit.numpy.operands import (
     result_type,
     shape_of,
 )
-from tracejit.tracing import Box, box, caller, wrap
+from tracejit.tracing import Box, box, caller, new_array, wrap
 
 # ---------------------------------------------------------------- joining and splitting
 

@@ -108,7 +108,11 @@ def count(start: Any, stop: Any, step: Any) -> Any:
 def _arange_known(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     args = (start,) if stop is None else (start, stop) if step is None else (start, stop, step)
     head = (0, start) if stop is None else (start, stop)
-    count = math.ceil((head[1] - head[0]) / (1 if step is None else step))
+    try:
+        with np.errstate(all="ignore"):
+            count = math.ceil((head[1] - head[0]) / (1 if step is None else step))
+    except (ArithmeticError, ValueError):  # NumPy knows what to raise
+        count = 0
     if count <= SMALL_CONSTANT:
         return new_array(np.arange(*args, dtype=dtype))
     d = (

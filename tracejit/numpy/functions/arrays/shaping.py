@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import ArgumentError, DynamicExtentError, ShapeError
 from tracejit.ir.avals import Shape
+from tracejit.ir.seen import SeenArray
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.boxes.placed import Placed, ReadOnly
 from tracejit.numpy.captured.array import CapturedArray
@@ -209,15 +210,16 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """All arguments in their common shape: views that NumPy still lets write, with a warning, where shapes differ."""
     shape = broadcast_shapes("broadcast_arrays", [shape_of(raw(a)) for a in args])
-    xs = [box_of(a) for a in args]
-    return tuple(
-        _itself(a, x) if x.aval.shape == shape else _widened(x, shape, _broadcast_one, warns=True)
-        for a, x in zip(args, xs, strict=True)
-    )
+    return tuple(_one_broadcast(a, shape) for a in args)
 
 
-def _itself(given: Any, x: Box) -> Any:
-    """An array as it was given; one without dimensions of a number."""
+def _one_broadcast(given: Any, shape: Any) -> Any:
+    """An array as it was given, if it has the shape, else widened; one without dimensions of a number."""
+    if isinstance(given, SeenArray) and not given.is_traced():
+        return given if given.shape == shape else type(given).of(_broadcast_one(given.plain, shape))
+    x = box_of(given)
+    if x.aval.shape != shape:
+        return _widened(x, shape, _broadcast_one, warns=True)
     return given if type(given) is Box and not (given.weak or given.scalar) else new_array(raw(x))
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.ir.values import Value
 from tracejit.numpy import empties
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
@@ -53,10 +52,7 @@ def cov(
         factor = total - ddof
     else:
         factor = total - ddof * (w * box_of(aweights).astype(float)).sum() / total
-    few = raw(factor <= 0)
-    empties.warn_where(few, empties.NO_FREEDOM)
-    if not isinstance(few, Value) and few:
-        empties.warn(empties.NO_FREEDOM)
+    empties.warn_where(raw(factor <= 0), empties.NO_FREEDOM)
     factor = TABLE["maximum"](factor, 0.0)
     x = x - mean[:, None]
     out = dot(x, (x if w is None else x * w).T.conj()) * (1 / box_of(factor))
