@@ -27,6 +27,8 @@ TOLD_APART = frozenset(
 #: Those that are refused there.
 REFUSED = frozenset(
     [
+        "corpus_holders.a_queue_of_objects",
+        "corpus_holders.weak_families",
         "corpus_containers_a.global_made_and_deleted",
         "corpus_integers.inplace_casting_error",
         "corpus_lengths_b.lengths_that_must_be_equal",
@@ -76,6 +78,8 @@ TOLD_APART_OUTSIDE = frozenset(
 #: Those that are refused there.
 REFUSED_OUTSIDE = frozenset(
     [
+        "corpus_holders.a_queue_of_objects",
+        "corpus_holders.weak_families",
         "corpus_containers_a.global_made_and_deleted",
         "corpus_containers_g.partial_keywords_changed_within",
         "corpus_integers.inplace_casting_error",

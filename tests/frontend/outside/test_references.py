@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import queue
 import weakref
 from typing import Any
 
@@ -44,11 +45,27 @@ def test_weak_containers_would_hold_what_stands_for_objects() -> None:
         found[node] = found.get(node, 0.0) + 1.0
         return x * found[node]
 
-    with pytest.raises(UnfollowedError, match="weakly"):
+    with pytest.raises(UnfollowedError, match="holds objects"):
         tj.grad(f)(1.0)
     assert not found
     with tj.config.override(fallback=True), pytest.warns(FallbackWarning):
         assert tj.jit(f)(2.0) == 2.0 and found[node] == 1.0
+
+
+def test_queues_would_give_others_than_the_run_has() -> None:
+    node, waiting = Node(3.0), queue.Queue()
+    waiting.put(node)
+
+    def f(x: Any) -> Any:
+        taken = waiting.get()
+        waiting.put(taken)
+        return x * (1.0 if taken is node else 5.0)
+
+    with pytest.raises(UnfollowedError, match="`Queue` holds objects"):
+        tj.grad(f)(1.0)
+    assert waiting.qsize() == 1
+    with tj.config.override(fallback=True), pytest.warns(FallbackWarning):
+        assert tj.jit(f)(2.0) == 2.0
 
 
 def test_a_dead_reference_is_dead() -> None:

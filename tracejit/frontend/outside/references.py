@@ -3,6 +3,7 @@ structured dtypes, of which the names of fields may be assigned."""
 
 from __future__ import annotations
 
+import queue
 import weakref
 from typing import Any
 
@@ -32,11 +33,11 @@ def wrap_reference(session: Run, node: Node, value: Any) -> Any:
     return session.known(value) or session.remember(value, _Reference(x), node)
 
 
-def wrap_weak(session: Run, node: Node, value: Any) -> Any:
-    """A container that refers weakly to what it holds: in an eager run it would be given what stands for objects, which
-    is gone in the end, and give others than the run has."""
+def wrap_holder(session: Run, node: Node, value: Any) -> Any:
+    """A library's container of objects, weak or a queue: in an eager run it would be given what stands for objects,
+    and would give others than the run has."""
     if not session.guarded:
-        reason = "it refers weakly to objects, for which others stand here"
+        reason = f"a `{type(value).__name__}` holds objects, for which others stand here"
         raise UnfollowedError(what=node.text, reason=reason)
     return objects.wrap_object(session, node, value)
 
@@ -47,9 +48,12 @@ def wrap_structure(session: Run, node: Node, value: np.dtype) -> Any:
     return objects.wrap_object(session, node, value)
 
 
-_WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
+_HOLDERS = (
+    *(weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet),
+    *(queue.Queue, queue.LifoQueue, queue.PriorityQueue, queue.SimpleQueue),
+)
 HANDLERS = {
     weakref.ref: wrap_reference,
     np.dtypes.VoidDType: wrap_structure,
-    **dict.fromkeys(_WEAK, wrap_weak),
+    **dict.fromkeys(_HOLDERS, wrap_holder),
 }

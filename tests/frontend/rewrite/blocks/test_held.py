@@ -336,3 +336,29 @@ def test_a_plain_object_that_is_a_default_is_no_iterator() -> None:
 
     for x in (X, -X):
         np.testing.assert_array_equal(tj.jit(f, fallback=False)(x), f(x))
+
+
+def test_a_coroutine_goes_on_as_a_generator_does() -> None:
+    """A loop that sends values to one is not staged."""
+
+    class Asks:
+        def __await__(self) -> Any:
+            return (yield)
+
+    async def total(n: int) -> float:
+        s = 0.0
+        for _ in range(n):
+            s += await Asks()
+        return s
+
+    def f(x: Any, n: int) -> Any:
+        running = total(n)
+        running.send(None)
+        try:
+            while True:
+                running.send(x)
+                x = 2 * x
+        except StopIteration as e:
+            return e.value
+
+    assert tj.jit(f, fallback=False)(1.0, 3) == f(1.0, 3) == 7.0

@@ -114,3 +114,16 @@ def test_with_a_callback_python_does_the_call() -> None:
     with pytest.warns(tj.errors.FallbackWarning, match="callback"):
         assert jitted(REAL).dtype == np.linalg.eigvals(REAL).dtype
     assert jitted(PAIR).dtype == complex and seen == [2.0, 0.0]
+
+
+@pytest.mark.parametrize("f", [np.linalg.eigvals, lambda a: tuple(np.linalg.eig(a))])
+def test_real_eigenvalues_are_parts_of_complex_ones(f: Any) -> None:
+    """As NumPy hands them out, and writeable; those that are complex are arrays of their own."""
+    fast = tj.jit(f, fallback=True)
+    symmetric, turning = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[0.0, 1.0], [-1.0, 0.0]])
+    for a in (symmetric, turning, np.stack([symmetric, symmetric + 1]), symmetric):
+        given, wanted = [x if isinstance(x, tuple) else (x,) for x in (fast(a), f(a))]
+        for x, y in zip(given, wanted, strict=True):
+            assert x.dtype == y.dtype and x.strides == y.strides and x.flags.owndata == y.flags.owndata
+            np.testing.assert_allclose(x, y)
+            x[...] = 0.0

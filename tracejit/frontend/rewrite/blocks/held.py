@@ -35,6 +35,11 @@ DEPTH = 8
 _ITERATORS = 4
 
 
+def _goes_on(cls: type) -> bool:
+    """Whether its objects have a place from which they go on: iterators and coroutines."""
+    return hasattr(cls, "__next__") or cls in (types.CoroutineType, types.AsyncGeneratorType)
+
+
 class Containers:
     """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
     held. `iterators`: names of iterators among it, and of what holds them; these can't be put back. `turns`: lists that
@@ -71,7 +76,7 @@ class Containers:
             self._hold(name, x, depth)
             names = (f"{name}.{free}" for free in x.__code__.co_freevars)
             inner = zip(names, x.__closure__ or (), strict=True)
-        elif hasattr(type(refusing.held(x)), "__next__"):  # a stand-in that refuses has all special methods
+        elif _goes_on(type(refusing.held(x))):  # a stand-in that refuses has all special methods
             near = depth > DEPTH - _ITERATORS and not isinstance(x, io.IOBase)  # many objects hold a file
             if depth == DEPTH or near:
                 self.iterators.append(name)

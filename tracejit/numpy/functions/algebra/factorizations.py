@@ -69,37 +69,43 @@ _REAL = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
 
 
 def as_numpys(a: Any, *results: Any) -> tuple[Any, ...]:
-    """The raw eigenvalues (the first result) and vectors of `a` as NumPy has them: always complex since version 2.5."""
-    return real_of_real(a, *results) if _REAL else results
+    """The eigenvalues (the first raw result) and vectors of `a` as NumPy has them: always complex since version 2.5,
+    before that the real parts where they are real."""
+    made = tuple(map(wrap, results))
+    return tuple(x.real for x in made) if _REAL and _is_real(a, results[0]) else made
 
 
 def real_of_real(a: Any, *results: Any) -> tuple[Any, ...]:
-    """Raw results that are real if those of a real matrix all are, by the first. There is a program for either; in
-    loops and branches Python does the call over, if it can."""
+    """Raw results that are real if those of a real matrix all are, by the first."""
+    return tuple(ops.complexes.real(x) for x in results) if _is_real(a, results[0]) else results
+
+
+def _is_real(a: Any, found: Any) -> bool:
+    """Whether what was found of a real matrix is real. There is a program for either; in loops and branches Python does
+    the call over if it is, and if it can."""
     if aval_of(a).dtype.kind == "c" or not caller.does_over():
-        return results
-    some = ops.compare.ne(ops.complexes.imag(results[0]), 0)
+        return False
+    some = ops.compare.ne(ops.complexes.imag(found), 0)
     known = ops.reduce.reduce_or(some, axes=tuple(range(aval_of(some).ndim)))
     if isinstance(known, Value):
         known = assumed(known, lambda: TracerBoolError(aval="bool[]"))
-    if known is not None:
-        return results if known else tuple(ops.complexes.real(x) for x in results)
-    pythons_unless_any(some, "real eigenvalues as real numbers")
-    return results
+    if known is None:
+        pythons_unless_any(some, "real eigenvalues as real numbers")
+    return known is not None and not known
 
 
 @implements(np.linalg.eig)
 def eig(a: Any) -> Any:
     """Eigenvalues and right eigenvectors: complex, also where NumPy's are real, if Python can't take over."""
     x = matrix("eig", a)
-    return result_class("eig")(*map(wrap, as_numpys(x, *_d.eig.eig(x, check=True))))
+    return result_class("eig")(*as_numpys(x, *_d.eig.eig(x, check=True)))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """Eigenvalues: complex, also where NumPy finds that all are real, if Python can't take over."""
     x = matrix("eigvals", a)
-    return wrap(as_numpys(x, _d.eig.eigvals(x, check=True))[0])
+    return as_numpys(x, _d.eig.eigvals(x, check=True))[0]
 
 
 @implements(np.linalg.svd)
