@@ -16,6 +16,7 @@ from tracejit.control.transformed import Transformed
 from tracejit.frontend.drawing.sources import of_module
 from tracejit.frontend.lists import heaps
 from tracejit.frontend.paths import root
+from tracejit.frontend.raw import hashes
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.run import ROOM
 from tracejit.frontend.shadows import builtins_, modules
@@ -92,8 +93,8 @@ modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
 modules.CALLABLES |= heaps.FORMS
-modules.CALLABLES |= written.FORMS
-modules.REBIND |= written.MODULES
+modules.CALLABLES |= written.FORMS | hashes.FORMS
+modules.REBIND |= written.MODULES | hashes.MODULES
 modules.CALLABLES |= {np.ndindex: nests.ndindex, np.ndenumerate: nests.ndenumerate}
 modules.CALLABLES |= {
     **dict.fromkeys((operator.concat, operator.iconcat), builtins_.concat),

@@ -7,6 +7,7 @@ import functools
 from typing import Any, Protocol
 
 from tracejit import frontend, tree
+from tracejit.frontend.raw.numbers import judge_lent
 from tracejit.lazily import LazyModule
 from tracejit.numpy.operands import FIELDS, is_subclassed
 from tracejit.tracing import Box, new_array
@@ -41,7 +42,9 @@ def are_in(out: Any, session: frontend.Session) -> bool:
 
 
 def column(writer: Writer, x: Any, what: str) -> str | None:
-    """The expression of an array that is a column of a structured one; None for others."""
+    """The expression of an array that is a column of a structured one; None for others. Raises UnfollowedError for one
+    that sees the memory of a bytearray."""
+    judge_lent(x, what)
     found = FIELDS.get(x.storage) if FIELDS else None
     if found is None or id(x.storage) in writer.session.outside:
         return None

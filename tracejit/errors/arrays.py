@@ -240,9 +240,9 @@ class TracerArrayError(TracejitError, TypeError):
         "run code that needs real arrays outside of the traced function, and pass its result in",
     )
     example = """
-        import numpy as np, tracejit as tj
+        import array, numpy as np, tracejit as tj
         def f(x):
-            held = np.frombuffer(bytearray(24))
+            held = np.frombuffer(array.array("d", [0, 0, 0]))
             held[0] = x
             return held
         tj.jit(f)(1.0)

@@ -15,6 +15,7 @@ from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.outside import iterators
 from tracejit.frontend.outside.lasting import Lasting
 from tracejit.frontend.paths import ATTR, CELL, ITEM, Members, root
+from tracejit.frontend.raw import outside as raw
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, functions, objects
 from tracejit.frontend.untouched import EMPTY
@@ -53,7 +54,7 @@ def _found(session: Run) -> list[tuple[Change, bool]]:
     found = [pair for scope in session.scopes() for pair in scope.changes()]
     found += [*functions.cell_changes(session), *functions.attribute_changes(session)]
     found += [*objects.changes(session), *containers.changes(session), *members.changes(session)]
-    return [*found, *iterators.changes(session), *_of_as_is(session)]
+    return [*found, *iterators.changes(session), *raw.changes(session), *_of_as_is(session)]
 
 
 def _of_as_is(session: Run) -> Iterator[tuple[Change, bool]]:

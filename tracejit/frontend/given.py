@@ -14,6 +14,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_class, is_library_function, is_quiet, why_not
 from tracejit.frontend.outside import iterators
+from tracejit.frontend.raw import outside as raw
 from tracejit.frontend.shadows import behind, compiled
 from tracejit.frontend.shadows.containers import is_derived
 from tracejit.frontend.shadows.objects import counterpart
@@ -62,7 +63,7 @@ def kind_of(x: Any) -> Any:
         return ours
     if sources.is_followed(x):
         return sources.classes_of(x)
-    if iterators.can_follow(x):
+    if iterators.can_follow(x) or raw.can_follow(x):
         return cls
     if cls is types.BuiltinMethodType or cls is types.MethodWrapperType:  # `log.append`
         of_library = x.__self__ is None or isinstance(x.__self__, (types.ModuleType, type))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import operator
 import threading
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, tree
-from tracejit.errors import CapturedWriteError, TracedTextError, TracejitError, user_location
+from tracejit.errors import CapturedWriteError, TracedTextError, user_location
 from tracejit.frontend import active, ending, rewrite, structures, watch
 from tracejit.frontend.capture import Capture, NotFollowed
 from tracejit.frontend.checks import array_type
@@ -26,6 +24,7 @@ from tracejit.frontend.outside import iterators, questions, references
 from tracejit.frontend.outside.lasting import Lasting, watched
 from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
+from tracejit.frontend.raw import outside as raw
 from tracejit.frontend.rewrite import evaluated
 from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.chosen import Choices
@@ -48,7 +47,7 @@ from tracejit.frontend.shadows.refusing import Refusing, held
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text import sinks
 from tracejit.frontend.text.deferred import plain_exception
-from tracejit.frontend.told import kept_back
+from tracejit.frontend.told import kept_back, our_errors
 from tracejit.numpy.captured.array import CapturedArray
 from tracejit.tracing import Box
 
@@ -367,18 +366,6 @@ class Session(Run):
         return None
 
 
-@contextlib.contextmanager
-def our_errors() -> Iterator[None]:
-    """Lets errors of ours through that NumPy's C code wrapped: `array[0] = traced` becomes "setting an array
-    element with a sequence", with our explanation hidden as its cause."""
-    try:
-        yield
-    except ValueError as e:
-        if isinstance(e.__cause__, TracejitError):
-            raise e.__cause__ from None
-        raise
-
-
 def _is_long(value: Any) -> bool:
     return isinstance(value, (str, bytes)) and len(value) > 1000
 
@@ -397,4 +384,5 @@ _HANDLERS: dict[type, Any] = {
     np.vectorize: compiled.wrap_numpys,
     **dict.fromkeys((types.ModuleType, GuardedModule, modules.RebindModule), Session._module),
     **iterators.HANDLERS | references.HANDLERS,
+    **dict.fromkeys(raw.MUTABLE, raw.wrap),
 }

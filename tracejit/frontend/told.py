@@ -2,7 +2,7 @@
 
 What NumPy warns of, of values that are known while tracing, becomes an entry of the program, which warns as from the
 same line. All else is kept back. Where Python can do the call, it gives them itself; elsewhere they are given when
-tracing is over.
+tracing is over. Errors of ours that NumPy wraps come out of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit import dtypes
-from tracejit.errors import UnfollowedError, is_internal, is_library
+from tracejit.errors import TracejitError, UnfollowedError, is_internal, is_library
 from tracejit.frontend.run import Run
 from tracejit.frontend.text.places import Names, Place, here
 from tracejit.frontend.text.sinks import is_recording
@@ -174,3 +174,15 @@ def _entered(message: Any, category: type[Warning], line: int, place: Place, nam
         shown.pop(known, None)
     vars(warnings)["onceregistry"].pop(key, None)
     return True
+
+
+@contextlib.contextmanager
+def our_errors() -> Iterator[None]:
+    """Lets errors of ours through that NumPy's C code wrapped: `array[0] = traced` becomes "setting an array
+    element with a sequence", with our explanation hidden as its cause."""
+    try:
+        yield
+    except ValueError as e:
+        if isinstance(e.__cause__, TracejitError):
+            raise e.__cause__ from None
+        raise

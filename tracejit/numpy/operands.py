@@ -34,6 +34,9 @@ LISTS = (list, tuple, range, collections.deque)
 _AS_LISTS: dict[type, Callable[[Any], Any]] = {range: list, collections.deque: list}
 #: Classes of what stands for lists of traced numbers -> what gives the array of one.
 SEQUENCES: dict[type, Callable[[Any], Box]] = {}
+#: Classes of what stands for bytes, and for other objects that lend their memory -> what gives the array of one,
+#: whether it can be written, and another object with as many bytes.
+MEMORIES: dict[type, Callable[[Any], tuple[Box, bool, Any]]] = {}
 #: Classes that stand for a subclass of NumPy's arrays -> what calls a function of NumPy's for objects of it:
 #: `call(function, ours, args, kwargs)`.
 SUBCLASSES: dict[type, Callable[..., Any]] = {}

@@ -36,12 +36,12 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.made import Lines
 from tracejit.frontend.lists.tables import parts
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
-from tracejit.frontend.outside.iterators import Advanced, advance
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
+from tracejit.frontend.raw.numbers import Raw
 from tracejit.frontend.rewrite.blocks.chosen import known
 from tracejit.frontend.shadows import behind, classes, containers
 from tracejit.frontend.shadows.scopes import GuardedGlobals
-from tracejit.frontend.text.deferred import Text
+from tracejit.frontend.text.deferred import Text, recipe_of
 from tracejit.frontend.variants.node import Variant, numbers_of, of_numbers
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.sharing.references import row_of
@@ -214,8 +214,9 @@ class _Writer:
             return text
         if cls is Listed:
             return self.pieces(x, what)
-        if cls is Text:
-            return self.new(f"{self.const(x.recipe)}(iter(({self.listed(x.values, what)})))")
+        if cls is Text or issubclass(cls, Raw):
+            recipe, values = recipe_of(x)
+            return self.new(f"{self.const(recipe)}(iter(({self.listed(values, what)})))")
         if cls is Variant:
             given = self.listed(numbers_of(x), what)
             once = self.arrays.once_of(x)
@@ -356,8 +357,9 @@ class _Writer:
         if change.before is not None:
             refill(self, self.at(node), change)
             return
-        if type(change.value) is Advanced:
-            self.put.append(f"{self.const(advance)}({self.at(node)}, {change.value.count})")
+        if hasattr(change.value, "tj_change"):
+            function, given = change.value.tj_change()
+            self.put.append(f"{self.const(function)}({self.at(node)}, {self.listed(given, what)})")
             return
         owner = self.at(node.parent)  # type: ignore[arg-type]
         if node.kind == ATTR and change.past:
@@ -377,10 +379,8 @@ def _either(flag: Any, one: Any, other: Any) -> Any:
 
 
 def _filled_slots(x: Any) -> list[str]:
-    names = [
-        n for base in type(x).__mro__ for n, d in vars(base).items() if type(d) is types.MemberDescriptorType
-    ]
-    return [n for n in names if hasattr(x, n)]
+    both = ((n, d) for base in type(x).__mro__ for n, d in vars(base).items())
+    return [n for n, d in both if type(d) is types.MemberDescriptorType and hasattr(x, n)]
 
 
 def _is_constant(x: Any) -> bool:

@@ -34,6 +34,7 @@ from tracejit.errors import (
 )
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.numbered import Numbered
+from tracejit.frontend.raw.numbers import LENT, Raw
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -270,11 +271,11 @@ def _is_stored(x: Any) -> bool:
     """Whether a leaf of a result is an object of the user's (also a number, such as a member of an `IntEnum`), or a
     list whose length the program knows."""
     return (
-        isinstance(x, Columns)
+        isinstance(x, (Columns, Raw))
         or row_of(x) is not None
         or (type(x) not in _VALUES and isinstance(x, _VALUES) and not isinstance(x, np.generic))
         or isinstance(x, (np.dtype, type, collections.Counter, enum.Enum))
-        or (type(x) is not Box and frontend.kind_of(x) is type(x))
+        or (x.storage in LENT if type(x) is Box else frontend.kind_of(x) is type(x))
     )
 
 

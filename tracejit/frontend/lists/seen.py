@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 from tracejit.frontend.lists.buffers import Buffer, example
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.slots import Slots
+from tracejit.frontend.raw.numbers import Raw
 
 _OPERATORS = ("and", "or", "xor", "sub", "rand", "ror", "rxor", "rsub", "ior", "iand", "isub", "ixor")
 _OTHERS = (
@@ -106,12 +107,12 @@ def walked(x: Any) -> tuple[Any, int | None]:
 
 
 def as_list(x: Any, ordered: bool = True) -> Any:
-    """The keys of a table as a list, or what a view of one shows, anything else as it is. `ordered`: in which order
-    they come is seen.
+    """The keys of a table as a list, or what a view of one shows, or the numbers of bytes; anything else as it is.
+    `ordered`: in which order they come is seen.
 
     Raises BufferedListError: the order is a set's.
     """
-    if type(x) is View:
+    if type(x) is View or isinstance(x, Raw):
         return x.tj_list()
     if not isinstance(x, Slots):
         return x

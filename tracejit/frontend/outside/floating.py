@@ -40,7 +40,8 @@ _FREE = _names(
     "and_ not_ or_ xor eq ne lt le gt ge isfinite isinf isnan signbit select copy reshape transpose rev slice "
     "slice_update pad concatenate expand_dims squeeze broadcast_in_dim dynamic_slice dynamic_update_slice gather "
     "scatter iota full constant check_index sort argsort argmax argmin reduce_and reduce_or real imag conj "
-    "stop_gradient optimization_barrier name bitcast shift_right bitwise_count copysign counted debug_callback"
+    "stop_gradient optimization_barrier name bitcast bitcast_split bitcast_join shift_right bitwise_count "
+    "copysign counted debug_callback"
 )
 #: Those with a result that is not finite where NumPy may have met an error.
 _SHOWN = _names(

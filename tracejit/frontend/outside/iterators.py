@@ -108,6 +108,10 @@ class Advanced(NamedTuple):
 
     count: int
 
+    def tj_change(self) -> tuple[Any, tuple[Any, ...]]:
+        """What makes the change of the object, and is given these things besides."""
+        return advance, (self.count,)
+
 
 _advanced = functools.cache(Advanced)
 

@@ -10,6 +10,8 @@ import weakref
 from typing import Any
 
 from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.raw.hashes import Hash
+from tracejit.frontend.raw.numbers import Raw
 from tracejit.frontend.shadows.growing import Growing
 from tracejit.records import record
 
@@ -53,8 +55,8 @@ def _kind_of(cls: type) -> Kind:
     root = cls.__module__.partition(".")[0]
     base = next((b for b in _CONTAINERS if issubclass(cls, b)), None)
     names, slots = not _is_library(cls), _descriptors(cls)
-    if issubclass(cls, Columns):
-        names, slots = False, tuple(getattr(Columns, n) for n in Columns.tj_followed)
+    if issubclass(cls, (Columns, Raw, Hash)):
+        names, slots = False, tuple(getattr(cls, n) for n in cls.tj_followed)
     elif cls is Growing:
         names, slots = False, (_APPENDED,)
     elif not names:

@@ -24,7 +24,7 @@ import numpy as np
 
 from tracejit.errors import is_internal, refusals
 from tracejit.frontend.impure import impure_origin
-from tracejit.frontend.origins import is_library_file, is_library_function
+from tracejit.frontend.origins import is_library_file, is_library_function, is_of_library
 from tracejit.frontend.rewrite.hooks.said import UnlikeError, like
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
@@ -181,5 +181,6 @@ class _Names:
         of_value = isinstance(getattr(f, "__self__", self), _VALUES)
         is_class = isinstance(f, type) and f.__module__ in ("builtins", "numpy")
         known = of_value or is_class or isinstance(f, (types.BuiltinFunctionType, np.ufunc, type(np.sum)))
-        known = known or (isinstance(f, types.FunctionType) and is_library_function(f))
+        in_python = isinstance(f, types.FunctionType)
+        known = known or (in_python and (is_library_function(f) or is_of_library(f)))
         return known and impure_origin(f) is None

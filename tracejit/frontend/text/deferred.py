@@ -204,7 +204,9 @@ def _taken(x: Any, text: Text, use: str) -> Any:
 
 
 def recipe_of(x: Any) -> tuple[Recipe, tuple[Any, ...]]:
-    """How a string or a constant is made."""
+    """How a string, bytes or a constant is made."""
+    if hasattr(type(x), "tj_recipe"):
+        return x.tj_recipe()
     return (x.recipe, x.values) if type(x) is Text else (Known(x), ())
 
 

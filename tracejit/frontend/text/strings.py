@@ -32,6 +32,10 @@ def _has_text(recipe: Recipe) -> bool:
     return recipe.fn in (str, repr, format) or (recipe.fn is joined and any(map(_has_text, recipe.parts)))
 
 
+def _part(text: str, start: int | None, stop: int | None, step: int | None) -> str:
+    return text[start:stop:step]
+
+
 def _looking(name: str, use: str) -> Callable[..., Any]:
     """A special method that looks at the characters."""
     function = _LOOKING[name]
@@ -39,6 +43,10 @@ def _looking(name: str, use: str) -> Callable[..., Any]:
     def method(self: Text, *args: Any) -> Any:
         if name in ("str", "repr") and active.session() is None:  # for people, in an error
             return function(described(self))
+        if name == "getitem" and type(args[0]) is slice:
+            at = args[0].start, args[0].stop, args[0].step
+            if at[2] != 0 and all(x is None or type(x) is int for x in at):
+                return made(_part, self, *at)
         return function(known(self, use), *args)
 
     method.__name__ = name

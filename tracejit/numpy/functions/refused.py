@@ -38,7 +38,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("busday_count", "busday_offset", "datetime_as_string", "datetime_data", "is_busday"), _DATES
     ),
-    **dict.fromkeys(("from_dlpack", "frombuffer", "nested_iters"), _MEMORY),
+    **dict.fromkeys(("from_dlpack", "nested_iters"), _MEMORY),
     **dict.fromkeys(("format_float_positional", "format_float_scientific"), _TEXT),
     **dict.fromkeys(("asmatrix", "bmat"), _CLASSES),
     "fromiter": (

@@ -15,6 +15,7 @@ from tracejit.frontend.lists import lookups, seen, tables, wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.seen import View
+from tracejit.frontend.raw import made
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks import keys
 from tracejit.frontend.rewrite.hooks.folds import all_, any_, over
@@ -262,4 +263,5 @@ FORMS: dict[Any, Any] = {
     builtins.chr: shown.chr_,
     builtins.ascii: shown.ascii_,
     builtins.map: map_,
+    **made.FORMS,
 }

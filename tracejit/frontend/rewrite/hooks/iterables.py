@@ -15,6 +15,7 @@ from tracejit.config import config
 from tracejit.frontend.lists import seen, tables
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.seen import View
+from tracejit.frontend.raw.numbers import Raw
 from tracejit.frontend.rewrite.hooks.lazies import Lazy
 from tracejit.frontend.rewrite.hooks.messages import Raise
 from tracejit.frontend.rewrite.hooks.steps import Steps
@@ -245,6 +246,17 @@ class ItemSteps(Steps):
         return self.x.tj_shown(k)
 
 
+class NumberSteps(Steps):
+    """The numbers of bytes, or of an array of the module `array`."""
+
+    def __init__(self, x: Raw) -> None:
+        super().__init__(len(x))
+        self.x = x
+
+    def item(self, k: Number) -> Any:
+        return self.x.tj_item(k)
+
+
 class EntrySteps(Steps):
     """The entries of a dict with traced keys, or its keys (0) or values (1), as they are when a step asks for them."""
 
@@ -272,6 +284,8 @@ def steps_of(x: Any) -> Steps | None:
         return EntrySteps(*seen.walked(x))
     if type(x) is Buffer:
         return ItemSteps(x)
+    if isinstance(x, Raw):
+        return NumberSteps(x)
     if type(x) is Flat:
         x = x.vector()
     if is_subclassed(x) and (rows := rows_of(x)) is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import tree
 from tracejit.control.callbacks.journal import may_raise
 from tracejit.errors import (
     CaughtCheckError,
@@ -32,6 +33,7 @@ from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.jaxpr import JOURNAL, Eqn, sub_jaxprs
 from tracejit.numpy.boxes.conversions import class_of
+from tracejit.numpy.dispatch import plain
 from tracejit.tracing import Box, caller, current_trace
 
 
@@ -232,8 +234,21 @@ def _is_doubtful(error: BaseException) -> bool:
     if is_internal(code.co_filename):
         return isinstance(error, (TypeError, AttributeError))
     if is_library_file(code.co_filename):
-        return True
+        return not _is_of_known_values(error)
     return isinstance(error, (TypeError, AttributeError, BufferError)) and not plain
+
+
+def _is_of_known_values(error: BaseException) -> bool:
+    """Whether a library's function raised it that was called with nothing but values that are known."""
+    at = error.__traceback__
+    while at is not None and at.tb_frame.f_code is not plain.__code__:
+        at = at.tb_next
+    given = {} if at is None else at.tb_frame.f_locals
+    leaves = tree.leaves((given.get("args", ()), given.get("kwargs", {})))
+    return at is not None and all(type(x) in _KNOWN for x in leaves)
+
+
+_KNOWN = frozenset({bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64, np.int64})
 
 
 def _is_looked_up(x: Any, frame: types.FrameType) -> bool:

@@ -14,7 +14,7 @@ from tracejit.frontend.rewrite.source.names import walk
 BUILTINS = frozenset(
     {"int", "float", "bool", "complex", "abs", "len", "round", "sum", "any", "all", "divmod", "pow", "sorted"}
     | {"range", "enumerate", "zip", "reversed", "map", "str", "repr", "format"}
-    | {"hex", "oct", "bin", "chr", "ascii", "list", "set", "frozenset", "dict"}
+    | {"hex", "oct", "bin", "chr", "ascii", "list", "set", "frozenset", "dict", "bytes", "bytearray"}
 )
 
 

@@ -1,4 +1,5 @@
-"""Overlapping windows: `numpy.lib.stride_tricks.sliding_window_view` and `as_strided`."""
+"""Views of memory: overlapping windows (`numpy.lib.stride_tricks.sliding_window_view` and `as_strided`), and that of
+other objects (`numpy.frombuffer`)."""
 
 from __future__ import annotations
 
@@ -9,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
-from tracejit.errors import ArgumentError, DynamicExtentError, UnfollowedError
+from tracejit import dtypes, ops
+from tracejit.errors import ArgumentError, DynamicExtentError, RefusedFunctionError, UnfollowedError
 from tracejit.ir.avals import Dim
 from tracejit.numpy.boxes import members, memory
 from tracejit.numpy.boxes.placed import Placed
-from tracejit.numpy.dispatch import implements
+from tracejit.numpy.dispatch import implements, plain, publish
 from tracejit.numpy.functions.arrays.shaping import box_of, read_only
+from tracejit.numpy.operands import MEMORIES, has_box
 from tracejit.ops.building.dims import normalize_axis
 from tracejit.ops.convolution.sliding import Windows, sliding_windows
 from tracejit.tracing import box
@@ -138,3 +140,26 @@ def _offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     """How far each element is from the first one, in bytes."""
     axes = [np.arange(n) * s for n, s in zip(shape, strides, strict=True)]
     return functools.reduce(np.add.outer, axes, np.zeros((), np.int64))
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: Any = -1, offset: Any = 0, *, like: Any = None) -> Any:
+    """The bytes of an object as an array, in its memory.
+
+    Raises RefusedFunctionError for the memory of arrays, and where traced integers say which part it is."""
+    if not has_box([buffer]):
+        return plain(np.frombuffer, (buffer, dtype, count, offset), {"like": like})
+    kind = dtypes.canonical(dtype)
+    known = type(count) is int and type(offset) is int and like is None and np.dtype(dtype) == kind
+    if type(buffer) not in MEMORIES or not known:
+        remedy = "view the array by its `view`, or return it, and call it outside"
+        raise RefusedFunctionError(
+            name="numpy.frombuffer", reason="only the program knows the memory", remedy=remedy
+        )
+    numbers, is_writable, sample = MEMORIES[type(buffer)](buffer)
+    np.frombuffer(sample, dtype, count, offset)  # raises what NumPy raises for so many bytes
+    seen = numbers if numbers.aval.dtype == np.uint8 else numbers.view(np.uint8)
+    seen = seen[offset : None if count < 0 else offset + count * kind.itemsize].view(kind)
+    return seen if is_writable else read_only(seen, lambda raw: raw, None, members.frozen)
+
+
+publish(np.frombuffer, frombuffer, "frombuffer")
