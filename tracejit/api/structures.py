@@ -63,6 +63,9 @@ def array(writer: Writer, x: Any, what: str) -> str | None:
     if not is_subclassed(x) or not _structured.is_structured(x):
         return None
     outside = writer.session.outside
+    seen = _structured.seen_in(x, outside)
+    if seen is not None:
+        return writer.new(f"{writer.const(seen[1])}({writer.value(seen[0], what)})")
     made, boxes = _structured.whole(x, outside)
     columns = [b if id(b.storage) in outside else _alone(b) for b in boxes]
     return writer.new(f"{writer.const(made)}({', '.join([writer.value(c, what) for c in columns])})")

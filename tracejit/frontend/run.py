@@ -112,6 +112,8 @@ class Run(Memory):
         self.choices: Any = None  # `rewrite.blocks.chosen.Choices`
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
         self.copies_views = True
+        #: Whether an array of outside has its bytes in the other order: which arrays have them so then is not known.
+        self.swaps_bytes = False
         #: Whether text of traced values was made, which C code does not take for a string.
         self.has_texts = False
         self.has_variants = False  # whether a value is of one type or another, as conditions say

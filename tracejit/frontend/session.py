@@ -273,6 +273,7 @@ class Session(Run):
             return structures.known(self, node, value)
         self.check(node, "box" if type(value) is Box else "array", array_type(value))
         self.array_nodes.append(node)
+        self.swaps_bytes = self.swaps_bytes or not (type(value) is Box or value.dtype.isnative)
         array = value.raw() if type(value) is CapturedArray else value  # an enclosing eager run's
         return self.remember(value, self.capture.array(node, array), node)
 

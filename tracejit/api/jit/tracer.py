@@ -104,6 +104,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     capture = JitCapture(trace, varying, call.options.device is not None)
     session = frontend.Session(capture, call.options.capture)
     session.copies_views, session.over = copies_views, call.over
+    session.swaps_bytes = not all(x.dtype.isnative for x in call.leaves if isinstance(x, np.ndarray))
     session.plain_lists, session.by_count = varying.plain_lists, not varying.counts_vary
     session.room, session.arenas = varying.room, {} if varying.shares_arrays else None
     args = make_args(trace, call.avals(), call.bounds)

@@ -16,6 +16,7 @@ from tracejit.frontend import active
 from tracejit.frontend.impure import ACTS
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.refusing import held
+from tracejit.frontend.text.written import writing
 from tracejit.ir.jaxpr import Eqn
 from tracejit.numpy.boxes import extents
 from tracejit.tracing import Box, current_trace
@@ -72,6 +73,8 @@ class Asking:
         try:
             args, kwargs = tuple(map(known, args)), {k: known(x) for k, x in kwargs.items()}
         except ValueError:
+            if self.__name__ in _TEXTS:
+                return writing(self.tj_own)(*args, **kwargs)
             session.refuse(path_of(self.tj_own), self.tj_own, ACTS)
         return self.tj_called(session, args, kwargs)
 

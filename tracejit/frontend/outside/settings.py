@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracejit.frontend import active
 from tracejit.frontend.outside import asked, floating
 from tracejit.frontend.outside.asked import Asking, call_of, path_of
 from tracejit.frontend.text.sinks import enter
@@ -106,6 +107,36 @@ def _after(own: Any, asks: Any, before: Any, args: Any, kwargs: Any) -> Any:
         np.set_printoptions(**shown)
 
 
-def stand_in_for(value: Any) -> Asking | None:
-    """The stand-in of a function that sets something, or only asks; None for others."""
+class printoptions:
+    """`np.printoptions` for traced code: text that is made in its block knows by which options it is written."""
+
+    __module__ = "numpy"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._tj_own = np.printoptions(*args, **kwargs)
+
+    def __enter__(self) -> dict[str, Any]:
+        self._tj_session = session = active.session()
+        if session is not None and session.guarded:
+            call_of(session, np.get_printoptions)  # the others are those of the call
+        after = self._tj_own.__enter__()
+        if session is not None:
+            session.in_settings += 1
+            if session.guarded and (after.get("formatter") or after.get("override_repr")):
+                self.__exit__(None, None, None)
+                session.refuse(
+                    "numpy.printoptions", np.printoptions, "a function of the user's writes arrays then"
+                )
+        return after
+
+    def __exit__(self, *error: Any) -> None:
+        if self._tj_session is not None:
+            self._tj_session.in_settings -= 1
+        self._tj_own.__exit__(*error)
+
+
+def stand_in_for(value: Any) -> Any:
+    """The stand-in of what sets something, or only asks; None for others."""
+    if value is np.printoptions:
+        return printoptions
     return Setting(value) if id(value) in _ASKED_BY else asked.stand_in_for(value)

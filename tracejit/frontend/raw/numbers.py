@@ -332,11 +332,15 @@ def raw_of(cls: type, code: str, numbers: Box) -> Raw:
 
 
 def bytes_of(x: Any) -> Any:
-    """The bytes of an array, in the order of C, or of what such a stand-in has in its memory; None for arrays of dates.
+    """The bytes of an array, in the order of C, or of what such a stand-in has in its memory; None for arrays of dates,
+    and where an array may have its bytes in the other order.
 
     Raises DynamicExtentError where their number is traced."""
     numbers = x.tj_box if isinstance(x, Raw) else x
-    if numbers.aval.dtype.kind not in "biufc":
+    session = active.session()
+    if numbers.aval.dtype.kind not in "biufc" or (
+        type(x) is Box and session is not None and session.swaps_bytes
+    ):
         return None
     if not numbers.aval.is_static:
         raise DynamicExtentError(op="tobytes", problem="the length of the bytes is a traced integer")

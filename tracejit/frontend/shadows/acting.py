@@ -8,6 +8,7 @@ warnings and the clock become part of the program (`frontend.text`).
 from __future__ import annotations
 
 import builtins
+import csv
 import functools
 import io
 import random
@@ -26,7 +27,7 @@ from tracejit.frontend.impure import ACTS, has_acting, impure_origin
 from tracejit.frontend.outside import floating, settings
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
-from tracejit.frontend.text import clocks, logs, sinks, warned
+from tracejit.frontend.text import clocks, logs, sinks, tables, warned
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.scipy.hosting.names import COMPILED, COMPUTING
 
@@ -220,7 +221,11 @@ def decorated(fn: types.FunctionType) -> errstate | None:
 
 
 #: Modules of which some names become part of the program.
-_OF_MODULES: dict[str, Callable[[str], Any]] = {"sys": sinks.of_module, "logging": logs.of_module}
+_OF_MODULES: dict[str, Callable[[str], Any]] = {
+    "sys": sinks.of_module,
+    "logging": logs.of_module,
+    "csv": tables.of_module,
+}
 #: Functions that do.
 _RECORDED: dict[Any, Any] = {**clocks.CLOCKS, warnings.warn: warned.warn, builtins.print: sinks.print_}
 
@@ -248,6 +253,8 @@ def stand_in_for(value: Any) -> Any:
         return _RECORDED[value]
     if value is io.StringIO:
         return sinks.string_io
+    if value is csv.writer or value is csv.reader:
+        return tables.of_module(value.__name__)
     asking = settings.stand_in_for(value)
     if asking is not None:
         return asking

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import tree
+
 #: What a slot's value is in plain Python.
 PYTHON, SCALAR, ARRAY = "a Python number", "a NumPy scalar", "an array"
 
@@ -88,7 +90,10 @@ def _comparable(value: Any) -> Any:
         return repr(value)
     if type(value) is tuple:
         return tuple((type(x), _comparable(x)) for x in value)
-    return value if type(value) in (str, int, bool, bytes, type(None), np.dtype) else id(value)
+    return value if type(value) in _COMPARED else id(value)
+
+
+_COMPARED = frozenset({str, int, bool, bytes, type(None), np.dtype, type(tree.structure(0))})
 
 
 class Slot(Recipe):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import tree
 from tracejit.errors import TracedTextError, TracerIntegerError
 from tracejit.frontend import active
 from tracejit.frontend.origins import is_library_function
@@ -29,6 +30,7 @@ from tracejit.frontend.text.recipes import (
     Shown,
     Slot,
     filled,
+    listed,
     mapped,
     named,
 )
@@ -36,6 +38,7 @@ from tracejit.frontend.variants.node import Variant, use
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
 from tracejit.numpy.boxes.unsure import may_have_begun
+from tracejit.numpy.operands import is_subclassed
 from tracejit.tracing import Box, box
 
 _CONSTANTS = (str, int, float, complex, bool, bytes, type(None), type(...), type(NotImplemented))
@@ -245,7 +248,14 @@ def parts_of(x: Any, depth: int = 0) -> tuple[Recipe, tuple[Any, ...]]:
             return _of_items(mapped, (type(x), tuple(x)), x.values(), depth)
     if isinstance(x, (np.ndarray, np.generic)):
         return _of_box(box(np.array(x))) if isinstance(x, np.ndarray) else (Known(x), ())
-    return _of_object(x)
+    return _of_node(x, depth) if is_subclassed(x) else _of_object(x)
+
+
+def _of_node(x: Any, depth: int) -> tuple[Recipe, tuple[Any, ...]]:
+    """A structured or masked array, of its parts."""
+    leaves, structure = tree.flatten(x)
+    recipe, values = _of_items(listed, (), leaves, depth)
+    return Made(tree.unflatten, (Known(structure), recipe)), values
 
 
 def _of_box(x: Box) -> tuple[Recipe, tuple[Any, ...]]:

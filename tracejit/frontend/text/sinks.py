@@ -13,7 +13,7 @@ import numpy as np
 from tracejit.control.callbacks import journal
 from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
-from tracejit.frontend.text.deferred import Text, concatenated, is_text, join, length, recipe_of
+from tracejit.frontend.text.deferred import Text, concatenated, is_text, join, known, length, recipe_of
 from tracejit.frontend.text.places import by_a_solver, here
 from tracejit.frontend.text.recipes import PYTHON, Known, Made, Recipe, Slot, joined, listed
 from tracejit.frontend.text.shown import str_
@@ -239,8 +239,23 @@ class Buffer(StandIn):
 Buffer.__module__ = "io"  # its attribute is followed as those of the user's objects are
 
 
+class Read(io.StringIO):
+    """`io.StringIO` of text that is known, made in traced code: it can be read only, since blocks do not know what is
+    written into it."""
+
+    def _tj_refuse(self, *_: Any) -> Any:
+        raise UnfollowedError(what="a buffer that begins with text", reason="more is written into it")
+
+    write = writelines = truncate = _tj_refuse
+
+
+Read.__module__, Read.__name__, Read.__qualname__ = "io", "StringIO", "StringIO"
+
+
 def string_io(*args: Any, **kwargs: Any) -> Any:
-    """`io.StringIO`."""
+    """`io.StringIO`; one that begins with text is read, and has Python's own text, which is taken for known."""
+    if is_recording() and len(args) == 1 and not kwargs and is_text(args[0]) and args[0] != "":
+        return Read(known(args[0], "its lines"))
     return Buffer(*args, **kwargs) if is_recording() else io.StringIO(*args, **kwargs)
 
 

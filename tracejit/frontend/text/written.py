@@ -14,6 +14,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracejit.errors import TracerIntegerError
 from tracejit.frontend.text.deferred import Text, known, text_of
 from tracejit.frontend.text.recipes import Made
@@ -24,7 +26,9 @@ from tracejit.tracing import Box
 _PLAIN = (str, int, float, bool, type(None))
 
 
-def _writing(fn: Callable[..., str]) -> Callable[..., Any]:
+def writing(fn: Callable[..., str]) -> Callable[..., Any]:
+    """The form of a function that makes text of its arguments, and does nothing else."""
+
     @functools.wraps(fn)
     def form(*args: Any, **kwargs: Any) -> Any:
         kwargs = {k: _option(v) for k, v in kwargs.items()}
@@ -55,7 +59,8 @@ def _reading(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 _WRITING = (json.dumps, pprint.pformat, textwrap.fill, textwrap.shorten, textwrap.indent, textwrap.dedent)
 FORMS: dict[Any, Any] = {
-    **{f: _writing(f) for f in _WRITING},
+    **{f: writing(f) for f in _WRITING},
+    **{f: writing(f) for f in (np.format_float_positional, np.format_float_scientific)},
     json.loads: _reading(json.loads),
     textwrap.wrap: _reading(textwrap.wrap),
 }

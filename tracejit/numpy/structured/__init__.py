@@ -25,6 +25,7 @@ from tracejit.numpy.structured.nodes import (
     unfollowed,
     whole,
 )
+from tracejit.numpy.structured.views import seen_in
 
 __all__ = [
     "adopted",
@@ -33,6 +34,7 @@ __all__ = [
     "is_structured",
     "judge_choice",
     "made",
+    "seen_in",
     "settled",
     "unfollowed",
     "whole",

@@ -20,8 +20,9 @@ from tracejit.errors import RefusedFunctionError, UnsupportedFunctionError
 from tracejit.numpy.boxes.indexing import view_of_all
 from tracejit.numpy.boxes.memory import fields_overlap, layout_of_field
 from tracejit.numpy.boxes.sharing.either import Either
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, plain
 from tracejit.numpy.operands import FIELDS
+from tracejit.numpy.structured.places import OF_NUMBERS, are_names, is_integer
 from tracejit.tracing import Box, new_array
 
 
@@ -131,9 +132,12 @@ class Structured:
     def tj_column(self, name: Any) -> Any:
         """The column of a field itself."""
         if name not in self._tj_columns:
-            if name in (self._tj_dtype.fields or ()):
-                raise UnsupportedFunctionError(name="the field of a structured array by its title")
-            raise ValueError(f"no field of name {name}")
+            fields: Any = self._tj_dtype.fields
+            if name not in fields:
+                raise ValueError(f"no field of name {name}")
+            name = next((n for n in self._tj_columns if fields.get(n) == fields[name]), None)
+            if name is None:
+                raise UnsupportedFunctionError(name="a field of a structured array that was renamed")
         column = self._tj_columns[name]
         if type(column) is Foreign:
             raise UnsupportedFunctionError(name=f"the field {name!r} of a structured array, without numbers,")
@@ -151,7 +155,7 @@ class Structured:
     def __getitem__(self, index: Any) -> Any:
         if type(index) is str:
             return self._field(index)
-        if _are_names(index):
+        if are_names(index):
             return self._fields(index)
         if self._tj_record and type(index) is int:
             return self._field(self._names[index])
@@ -164,7 +168,7 @@ class Structured:
     def __setitem__(self, index: Any, value: Any) -> None:
         if type(index) is str:
             put(self.tj_column(index), value)
-        elif _are_names(index):
+        elif are_names(index):
             put(self._fields(index), value)
         elif self._tj_record and type(index) is int:
             put(self.tj_column(self._names[index]), value)
@@ -187,6 +191,8 @@ class Structured:
     def _fields(self, names: list[str]) -> Structured:
         """A view of some of the fields, in this order."""
         for name in names:
+            if name not in self._tj_columns and name in (self._tj_dtype.fields or ()):
+                raise UnsupportedFunctionError(name="a field of a structured array by its title, in a list,")
             if name not in self._tj_columns:
                 raise KeyError(name)
         dtype: Any = self._tj_dtype[names]
@@ -196,7 +202,7 @@ class Structured:
         """Whether the index is that of one element, and the index of each column, of which the dimensions that belong
         to the field stay."""
         places = index if type(index) is tuple else (index,)
-        if len(places) == self.ndim and all(map(_is_integer, places)):
+        if len(places) == self.ndim and all(map(is_integer, places)):
             one = (*places, ...)
             return True, [places if type(c) is Structured else one for c in self._tj_columns.values()]
         has_rest = any(p is Ellipsis for p in places)
@@ -215,6 +221,9 @@ class Structured:
             return self._field(name)
         if name[:2] == "__" or name[:3] == "tj_" or name[:4] == "_tj_" or not hasattr(known, name):
             raise AttributeError(f"{known.__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        if name in OF_NUMBERS and not self._tj_record:
+            method = getattr(self.tj_example(), name)  # which says that there is none of such elements
+            return lambda *args, **kwargs: plain(method, args, kwargs)
         raise UnsupportedFunctionError(name=f"ndarray.{name} of a structured array")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -321,17 +330,6 @@ def _method(function: Any) -> Any:
 
 for _function in (np.argsort, np.take, np.ravel, np.repeat, np.squeeze, np.swapaxes):
     setattr(Structured, _function.__name__, _method(_function))
-
-
-def _are_names(index: Any) -> bool:
-    return type(index) is list and bool(index) and all(type(n) is str for n in index)
-
-
-def _is_integer(place: Any) -> bool:
-    """Whether one place of an index is an integer, traced perhaps."""
-    if type(place) is Box:
-        return not place.aval.shape and place.aval.dtype.kind in "iu"
-    return isinstance(place, (int, np.integer)) and not isinstance(place, (bool, np.bool_))
 
 
 # ---- what is written

@@ -103,11 +103,12 @@ def _order_of(a: Structured, axis: Any, kind: Any, order: Any, stable: Any) -> A
     columns = a._tj_columns
     judge_sort(kind, None, stable)
     if (
-        a.ndim != 1
-        or axis not in (-1, 0)
+        not all(type(n) is str for n in names)
         or any(n not in columns for n in names)
         or len({*names}) < len(names)
     ):
+        np.sort(a.tj_example(), axis, kind, order)  # raises what NumPy raises for such names
+    if a.ndim != 1 or axis not in (-1, 0) or any(n not in columns for n in names):
         raise refuse(np.sort)
     names += [n for n in columns if n not in names]
     keys = [a.tj_column(n) for n in names]
@@ -251,9 +252,13 @@ def _of_values(x: Any, dtype: np.dtype) -> Structured:
         return of_array(np.array(x, dtype))
     if type(x) is Structured and x.dtype == dtype:
         return x.copy()
-    if type(x) not in (Structured, list, tuple):
+    if type(x) is Box:  # each number in all fields
+        has_inner = any(dtype[n].base.names is not None or dtype[n].shape for n in dtype.names or ())
+        if has_inner or not x.aval.is_static or x.aval.dtype.kind not in "biuf":
+            raise refuse(np.array)
+    elif type(x) not in (Structured, list, tuple):
         raise refuse(np.array)
-    shape = x.shape if type(x) is Structured else (len(x),) if type(x) is list else ()
+    shape = x.shape if type(x) in (Structured, Box) else (len(x),) if type(x) is list else ()
     new = _filled(np.zeros, shape, dtype)
     put(new, x)
     return new
