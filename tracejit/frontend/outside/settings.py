@@ -115,7 +115,7 @@ class printoptions:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._tj_own = np.printoptions(*args, **kwargs)
 
-    def __enter__(self) -> dict[str, Any]:
+    def __enter__(self) -> Any:
         self._tj_session = session = active.session()
         if session is not None and session.guarded:
             call_of(session, np.get_printoptions)  # the others are those of the call
