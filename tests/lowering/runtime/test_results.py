@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.control.generators import draws
 from tracejit.lowering.runtime import pool, results
 
 N = results.LEAST // 8
@@ -91,6 +92,28 @@ def test_the_handler_is_set_for_results_alone(monkeypatch: pytest.MonkeyPatch) -
     r = double(np.ones(N))
     assert name() == usual and name(r) == "tracejit" and name(double(np.ones(3))) == usual
     assert name(np.empty(N)) == usual
+
+
+def test_what_a_library_gives_lies_there_until_it_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draw by NumPy's own loop; a function of the user's makes its arrays as ever."""
+    name, found = np._core.multiarray.get_handler_name, []  # type: ignore[attr-defined]
+    rng = np.random.default_rng(1)
+    gamma, seen = draws.Draw.__call__, []
+
+    def told(self, handle, operands, result):
+        out = gamma(self, handle, operands, result)
+        seen.append(name(out))
+        return out
+
+    def users(x):
+        found.append(name(np.empty(N)))
+        return 2 * x
+
+    monkeypatch.setattr(draws.Draw, "__call__", told)
+    spec = tj.ShapeDtypeStruct((N,), np.float64)
+    drawn = tj.jit(lambda: tj.pure_callback(users, spec, rng.gamma(2.0, size=N)))()
+    assert seen[-1] == "tracejit" and found == [name()]
+    assert (drawn == 2 * np.random.default_rng(1).gamma(2.0, size=N)).all() and name() == name(np.empty(N))
 
 
 def test_threads() -> None:

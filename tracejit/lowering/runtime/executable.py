@@ -24,7 +24,7 @@ from tracejit.lowering._lazy import cython_special
 from tracejit.lowering.loops.nodes import OUT_OF_MEMORY, External
 from tracejit.lowering.lowered import Callback, Lowered, Spec
 from tracejit.lowering.plan.access import c_strides
-from tracejit.lowering.runtime import draws, mersenne, pool, routines, shell, threads
+from tracejit.lowering.runtime import draws, mersenne, pool, results, routines, shell, threads
 from tracejit.lowering.runtime.arena import ARENA
 from tracejit.lowering.runtime.blas import capsule_name, capsule_pointer
 from tracejit.lowering.runtime.compile import Code
@@ -356,6 +356,13 @@ def _thunk_of_numbers(
     return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * len(makers))(run)
 
 
+def _is_large(specs: Sequence[Spec]) -> bool:
+    """Whether what a library gives is large, before it is copied to where the program wants it."""
+    return any(
+        math.prod(d or 1 for d in shape) * dtype.itemsize >= results.LEAST for _, shape, dtype in specs
+    )
+
+
 def _thunk(callback: Callback, keep: Callable[[BaseException, bool], None]) -> Any:
     """A C function `i32(pointers of operands, of results, dynamic extents)`; it takes the GIL itself."""
     specs = [*callback.in_specs, *callback.out_specs]
@@ -370,6 +377,8 @@ def _thunk(callback: Callback, keep: Callable[[BaseException, bool], None]) -> A
     if not dynamic and not callback.out_specs and all(not shape for _, shape, _ in specs):
         return _thunk_of_numbers(callback, makers, keep)
 
+    fn = callback.fn if callback.users or not _is_large(callback.out_specs) else results.lending(callback.fn)
+
     def run(*raw: int) -> int:
         try:
             extents = iter(raw[n_all:])
@@ -378,7 +387,7 @@ def _thunk(callback: Callback, keep: Callable[[BaseException, bool], None]) -> A
             for a in ins:
                 if type(a) is np.ndarray:
                     a.flags.writeable = False
-            callback.fn(ins, arrays[n_in:])
+            fn(ins, arrays[n_in:])
         except BaseException as e:  # no exception may pass through native frames; the executable raises it
             keep(e, callback.users)
             return CALLBACK_RAISED
