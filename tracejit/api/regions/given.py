@@ -61,6 +61,6 @@ def _is_certain(x: Any, cls: type) -> bool:
         return impure_origin(x) is None
     if isinstance(x, _OF_LIBRARIES):
         return frontend.kind_of(x) is not None or impure_origin(x) is None
-    if isinstance(x, (BaseException, np.ndarray)) or hasattr(cls, "__del__"):
+    if isinstance(x, (BaseException, np.ndarray, bytearray)) or hasattr(cls, "__del__"):
         return False
     return frontend.kind_of(x) is not None or (dataclasses.is_dataclass(x) and not is_library_class(cls))

@@ -107,18 +107,23 @@ def _after(own: Any, asks: Any, before: Any, args: Any, kwargs: Any) -> Any:
         np.set_printoptions(**shown)
 
 
+def other_options(given: tuple[str, ...]) -> dict[str, Any]:
+    """NumPy's print options but for those that are `given`."""
+    return {name: x for name, x in np.get_printoptions().items() if name not in given}
+
+
 class printoptions:
     """`np.printoptions` for traced code: text that is made in its block knows by which options it is written."""
 
     __module__ = "numpy"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._tj_own = np.printoptions(*args, **kwargs)
+        self._tj_own, self._tj_kwargs = np.printoptions(*args, **kwargs), kwargs
 
     def __enter__(self) -> Any:
         self._tj_session = session = active.session()
-        if session is not None and session.guarded:
-            call_of(session, np.get_printoptions)  # the others are those of the call
+        if session is not None and session.guarded and np.get_printoptions not in session.settings:
+            call_of(session, other_options, (tuple(self._tj_kwargs),))  # they are those of the call
         after = self._tj_own.__enter__()
         if session is not None:
             session.in_settings += 1

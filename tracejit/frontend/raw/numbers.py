@@ -23,6 +23,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.conversions import class_of
 from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.boxes.pythons import OfArrays
 from tracejit.numpy.boxes.rows import rows
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import MEMORIES, SEQUENCES, cast
@@ -355,7 +356,7 @@ def _rebuilt(code: str, children: Any) -> Any:
     return RawBytes(bytes, code, box(numbers) if isinstance(numbers, Value) else numbers)
 
 
-_refused: Any = vars(Box)["tobytes"]
+_refused: Any = vars(Box)["tobytes"].inner
 
 
 def _tobytes(x: Box, order: Any = "C") -> Any:
@@ -365,7 +366,7 @@ def _tobytes(x: Box, order: Any = "C") -> Any:
     return _refused(x, order) if made is None else made
 
 
-Box.tobytes = _tobytes
+setattr(Box, "tobytes", OfArrays("tobytes", _tobytes))
 tree.register(RawBytes, lambda x: ((x.tj_box,), x.tj_code), _rebuilt)
 SEQUENCES[Raw] = SEQUENCES[RawBytes] = Raw.tj_numbers
 MEMORIES[Raw] = MEMORIES[RawBytes] = lambda x: (x.tj_numbers(), x.tj_class is not bytes, x.tj_example())

@@ -14,8 +14,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tracejit.errors import TracerIntegerError
 from tracejit.frontend.text.deferred import Text, known, text_of
 from tracejit.frontend.text.recipes import Made
@@ -60,7 +58,6 @@ def _reading(fn: Callable[..., Any]) -> Callable[..., Any]:
 _WRITING = (json.dumps, pprint.pformat, textwrap.fill, textwrap.shorten, textwrap.indent, textwrap.dedent)
 FORMS: dict[Any, Any] = {
     **{f: writing(f) for f in _WRITING},
-    **{f: writing(f) for f in (np.format_float_positional, np.format_float_scientific)},
     json.loads: _reading(json.loads),
     textwrap.wrap: _reading(textwrap.wrap),
 }

@@ -16,6 +16,7 @@ _DATES = (
     "use integers or floats for times",
 )
 _MEMORY = ("it looks at an array's memory, and a traced value has none", _OUTSIDE)
+_TEXT = ("it makes text of a number that is not known", "print with tracejit's debugging tools, or outside")
 _CLASSES = ("its result is an object whose operations are not those of arrays", "use plain arrays and `@`")
 
 #: Function -> (why it is refused, what to do instead).
@@ -37,7 +38,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("busday_count", "busday_offset", "datetime_as_string", "datetime_data", "is_busday"), _DATES
     ),
-    **dict.fromkeys(("from_dlpack", "nested_iters"), _MEMORY),
+    **dict.fromkeys(("from_dlpack", "frombuffer", "nested_iters"), _MEMORY),
+    **dict.fromkeys(("format_float_positional", "format_float_scientific"), _TEXT),
     **dict.fromkeys(("asmatrix", "bmat"), _CLASSES),
     "fromiter": (
         "it fills a real array with Python numbers, which traced values are not",
@@ -63,5 +65,5 @@ def _refuse(name: str) -> None:
 
 
 for _name in REFUSED:
-    if _name != "frompyfunc":
+    if _name not in ("frompyfunc", "frombuffer"):  # the latter takes traced bytes
         _refuse(_name)

@@ -17,6 +17,7 @@ from tracejit.numpy.boxes import members, memory
 from tracejit.numpy.boxes.placed import Placed
 from tracejit.numpy.dispatch import implements, plain, publish
 from tracejit.numpy.functions.arrays.shaping import box_of, read_only
+from tracejit.numpy.functions.refused import REFUSED
 from tracejit.numpy.operands import MEMORIES, has_box
 from tracejit.ops.building.dims import normalize_axis
 from tracejit.ops.convolution.sliding import Windows, sliding_windows
@@ -148,13 +149,11 @@ def frombuffer(buffer: Any, dtype: Any = float, count: Any = -1, offset: Any = 0
     Raises RefusedFunctionError for the memory of arrays, and where traced integers say which part it is."""
     if not has_box([buffer]):
         return plain(np.frombuffer, (buffer, dtype, count, offset), {"like": like})
-    kind = dtypes.canonical(dtype)
-    known = type(count) is int and type(offset) is int and like is None and np.dtype(dtype) == kind
-    if type(buffer) not in MEMORIES or not known:
-        remedy = "view the array by its `view`, or return it, and call it outside"
-        raise RefusedFunctionError(
-            name="numpy.frombuffer", reason="only the program knows the memory", remedy=remedy
-        )
+    known = type(buffer) in MEMORIES and type(count) is int and type(offset) is int and like is None
+    kind = dtypes.canonical(dtype) if known else None
+    if kind is None or np.dtype(dtype) != kind:
+        reason, remedy = REFUSED["frombuffer"]
+        raise RefusedFunctionError(name="numpy.frombuffer", reason=reason, remedy=remedy)
     numbers, is_writable, sample = MEMORIES[type(buffer)](buffer)
     np.frombuffer(sample, dtype, count, offset)  # raises what NumPy raises for so many bytes
     seen = numbers if numbers.aval.dtype == np.uint8 else numbers.view(np.uint8)
