@@ -366,7 +366,7 @@ def _tobytes(x: Box, order: Any = "C") -> Any:
     return _refused(x, order) if made is None else made
 
 
-setattr(Box, "tobytes", OfArrays("tobytes", _tobytes))
+Box.tobytes = OfArrays("tobytes", _tobytes)
 tree.register(RawBytes, lambda x: ((x.tj_box,), x.tj_code), _rebuilt)
 SEQUENCES[Raw] = SEQUENCES[RawBytes] = Raw.tj_numbers
 MEMORIES[Raw] = MEMORIES[RawBytes] = lambda x: (x.tj_numbers(), x.tj_class is not bytes, x.tj_example())
