@@ -276,3 +276,18 @@ def test_errors_that_hold_one() -> None:
     for x in (1.0, -1.0):
         with pytest.raises(ValueError, match="None" if x > 0 else "-1.0"):
             tj.jit(f, fallback=True)(x)
+
+
+def test_an_attribute_that_is_none_or_a_number_is_stored() -> None:
+    class Stats:
+        low = None
+
+        def push(self, x):
+            if self.low is None or x < self.low:
+                self.low = x
+            return self.low * 2
+
+    compiled, plain = Stats(), Stats()
+    push = tj.jit(Stats.push, fallback=False)
+    for x in (1, 2.5, 0.5):
+        assert push(compiled, x) == plain.push(x) and compiled.low == plain.low

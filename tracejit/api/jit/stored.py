@@ -357,7 +357,7 @@ class _Writer:
         if change.before is not None:
             refill(self, self.at(node), change)
             return
-        if hasattr(change.value, "tj_change"):
+        if hasattr(type(change.value), "tj_change"):
             function, given = change.value.tj_change()
             self.put.append(f"{self.const(function)}({self.at(node)}, {self.listed(given, what)})")
             return
