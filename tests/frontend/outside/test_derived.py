@@ -36,3 +36,35 @@ def test_classes_say_of_themselves_what_they_say_to_python() -> None:
     assert tj.value_and_grad(f)(3.0) == (6.0, 2.0)
     assert seen[0][:2] == (True, True) and seen[0][2] == [Derived, Base]
     assert seen[1] == (["Derived", "Base", "object"], False)
+
+
+class Alone:
+    """A class of which nothing derives."""
+
+    def __init__(self) -> None:
+        self.rate = 2.0
+
+
+def test_what_stands_for_an_object_is_no_class_that_derives_from_its_own() -> None:
+    alone = Alone()
+
+    def f(x: Any) -> Any:
+        return x * alone.rate, len(Alone.__subclasses__())
+
+    assert tj.jit(lambda x: x * alone.rate)(3.0) == 6.0 and Alone.__subclasses__() == []
+    assert tj.value_and_grad(f, has_aux=True)(3.0) == ((6.0, 0), 2.0) and Alone.__subclasses__() == []
+
+
+def test_special_methods_that_a_class_gets_later_are_asked() -> None:
+    class Later:
+        """A class that gets a length."""
+
+    later = Later()
+
+    def f(x: Any) -> Any:
+        return x * (len(later) if hasattr(later, "__len__") else 1)
+
+    fast = tj.jit(f)
+    assert fast(3.0) == 3.0 and tj.value_and_grad(f)(3.0) == (3.0, 1.0)
+    Later.__len__ = lambda self: 5  # type: ignore[attr-defined]
+    assert fast(3.0) == 15.0 and tj.value_and_grad(f)(3.0) == (15.0, 5.0)

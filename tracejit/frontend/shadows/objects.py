@@ -24,6 +24,7 @@ from tracejit.frontend import active
 from tracejit.frontend.checks import IMMUTABLE, array_type, is_plain
 from tracejit.frontend.journal import Change
 from tracejit.frontend.origins import is_library_class, is_quiet, why_not
+from tracejit.frontend.outside.derived import unlist
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes, behind, copied
 from tracejit.ir.elsewhere import is_elsewhere
@@ -228,10 +229,15 @@ def answering(name: str, method: Any) -> Any:
     return answer
 
 
-@functools.lru_cache(maxsize=64)
 def shadow_class(cls: type) -> type:
-    """The dynamic subclass for shadows of `cls`, made once a class."""
+    """The dynamic subclass for shadows of `cls`, made once for the names that its classes have."""
+    return _shadow_class(cls, tuple([tuple(vars(base)) for base in cls.__mro__[:-1]]))
+
+
+@functools.lru_cache(maxsize=64)
+def _shadow_class(cls: type, _: tuple[tuple[str, ...], ...]) -> type:
     made = _make_class(cls)
+    unlist(made, cls)
     behind.classes.add(made)
     _register_node(cls, made)
     return made
@@ -244,12 +250,8 @@ def _make_class(cls: type) -> type:
         for n, f in names.items()
         if n[:2] == "__" == n[-2:] and n not in OWN and is_function(f)
     }
-    body.update(
-        attributes.protocol(cls),
-        __slots__=("_tj_state",),
-        __module__=cls.__module__,
-        __qualname__=cls.__qualname__,
-    )
+    body.update(attributes.protocol(cls), __slots__=("_tj_state",))
+    body.update(__module__=cls.__module__, __qualname__=cls.__qualname__)
     if "__del__" in names:  # the object's own is for the object
         body["__del__"] = _leave
     body.setdefault("__copy__", copied.copy_of)
