@@ -263,3 +263,121 @@ def an_array_of_a_buffer_is_kept() -> Any:
         return x
 
     return f, [(1.0,), (2.0,)], lambda: [k.tolist() for k in kept]
+
+
+@program
+def text_of_a_buffer_that_is_written_later() -> Any:
+    def f(b, n):
+        first = b.hex()
+        b[0] = n
+        if n > 6:
+            second = b.hex()
+            b[1] = 1
+        else:
+            second = "none"
+        b[0] = 0
+        return first, second
+
+    return f, [(bytearray(2), 5), (bytearray(2), 9)], None
+
+
+@program
+def a_buffer_is_put_in_the_place_of_another() -> Any:
+    class Holder:
+        """Has a buffer."""
+
+    def f(n):
+        holder.buffer[1] = n
+        holder.buffer = bytearray(3)
+        holder.buffer[0] = n
+        entries["a"] = entries["a"] + array.array("i", [n])
+        return holder.buffer
+
+    holder, entries = Holder(), {"a": array.array("i", [1])}
+    holder.buffer = bytearray(2)
+    held = [holder.buffer, entries["a"]]
+    return f, [(5,), (9,), (3,)], lambda: (holder, entries, held)
+
+
+@program
+def two_buffers_change_places() -> Any:
+    class Holder:
+        """Has two buffers."""
+
+    def f(n):
+        holder.a[0] = n
+        holder.a, holder.b = holder.b, holder.a
+        holder.a[1] = n + 1
+
+    holder = Holder()
+    holder.a, holder.b = bytearray(2), bytearray(2)
+    held = [holder.a, holder.b]
+    return f, [(5,), (9,)], lambda: (holder, held)
+
+
+@program
+def a_buffer_is_written_ahead_of_an_iterator() -> Any:
+    def f(b, n):
+        seen = []
+        b[0] = n
+        for k, v in enumerate(b):
+            if k + 1 < len(b):
+                b[k + 1] = v + 1
+            seen.append(v)
+        for v in b:
+            seen.append(v)
+            if len(b) < 5:
+                b.append(n)
+        items = iter(b)
+        next(items)
+        b[1] = 77
+        return seen, next(items), list(b)
+
+    return f, [(bytearray(3), 5), (bytearray(3), 9), (bytearray(4), 1)], None
+
+
+@program
+def numpys_booleans_are_no_bytes() -> Any:
+    def f(b, x):
+        b[0] = x > 1
+        return b[0]
+
+    return f, [(bytearray(2), 2.0), (bytearray(2), np.float64(2.0)), (bytearray(2), np.float64(0.5))], None
+
+
+@program
+def bytes_are_compared_with_arrays() -> Any:
+    def f(a, n):
+        a[0] = n
+        return bytes(a) == a, a == bytes(a), bytearray(a) == a, bytes(a) == bytearray(a)
+
+    return f, [(array.array("B", [1, 2]), 1), (array.array("B", [1, 2]), 2)], None
+
+
+@program
+def bytes_are_added_to_arrays() -> Any:
+    def f(a, n):
+        a[0] = n
+        return a + bytes(a)
+
+    return f, [(array.array("B", [1, 2]), 1), (array.array("B", [1, 2]), 2)], None
+
+
+@program
+def a_buffer_gets_longer_by_a_condition() -> Any:
+    def f(x):
+        if x > 0:
+            held.append(5)
+        return len(held)
+
+    held = bytearray(3)
+    return f, [(1.0,), (-1.0,), (1.0,)], lambda: held
+
+
+@program
+def check_sums_go_on() -> Any:
+    def f(x, y):
+        total = zlib.crc32(x.tobytes())
+        return zlib.crc32(y.tobytes(), total), zlib.crc32(b"end", total), zlib.adler32(x.tobytes(), total % 9)
+
+    return f, [(X, X + 1), (X + 1, X)], None

@@ -19,6 +19,7 @@ change the state. The maker runs once for the plain function and once for the ji
 
 from __future__ import annotations
 
+import array
 import contextlib
 import io
 import linecache
@@ -223,6 +224,8 @@ class Described:
             return kind.__name__, repr(
                 (getattr(x, "bit_generator", None) and x.bit_generator.state) or x.get_state()
             )
+        if isinstance(x, (bytearray, array.array)):
+            return kind.__name__, repr(x), self._attributes(x)
         if isinstance(x, random.Random):
             return kind.__name__, repr(x.getstate())
         return kind.__name__, self._attributes(x)

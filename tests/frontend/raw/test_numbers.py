@@ -14,7 +14,13 @@ import tracejit as tj
 from tests.programs import corpus_bytes
 from tests.programs.observe import verdict
 
-LEFT = ("a_buffer_gets_longer_while_it_is_seen", "an_array_of_a_buffer_is_kept")
+LEFT = (
+    "a_buffer_gets_longer_while_it_is_seen",
+    "an_array_of_a_buffer_is_kept",
+    "bytes_are_compared_with_arrays",
+    "bytes_are_added_to_arrays",
+    "a_buffer_gets_longer_by_a_condition",
+)
 NATIVE = [m for n, m in vars(corpus_bytes).items() if getattr(m, "__module__", "") == corpus_bytes.__name__]
 
 

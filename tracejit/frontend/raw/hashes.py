@@ -23,7 +23,9 @@ from tracejit.frontend.origins import StandsFor
 from tracejit.frontend.raw.numbers import Raw, RawBytes
 from tracejit.frontend.text.deferred import asked, recipe_of, text_of
 from tracejit.frontend.text.recipes import Known, Made, Recipe, listed
+from tracejit.frontend.text.shown import parts_of
 from tracejit.ir.avals import Aval
+from tracejit.tracing import Box
 
 _NAMES = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 _BYTES = (bytes, bytearray)
@@ -135,11 +137,21 @@ def _sum_of(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def form(*args: Any) -> Any:
-        if not any(isinstance(x, Raw) for x in args):
+        if not any(isinstance(x, Raw) or type(x) is Box for x in args):
             return function(*args)
-        return asked(function, np.int64, *args)
+        return asked(function, np.int64, *[_Number(x) if type(x) is Box else x for x in args])
 
     return form
+
+
+class _Number(NamedTuple):
+    """A number that a function is given."""
+
+    value: Box
+
+    def tj_recipe(self) -> tuple[Recipe, tuple[Any, ...]]:
+        """How Python's own is made, and of what."""
+        return parts_of(self.value)
 
 
 #: What enters the table of functions, and the modules in which traced code finds functions of this file.

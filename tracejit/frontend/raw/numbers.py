@@ -7,7 +7,7 @@ import array
 import operator
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,16 +58,34 @@ def _refill(x: Any, code: str, numbers: Any) -> None:
     x[:] = made_of(type(x), code, numbers)
 
 
+class Refilled(NamedTuple):
+    """What a place holds in the end: the object that it held, with these numbers."""
+
+    code: str
+    numbers: Box
+
+    def tj_change(self) -> tuple[Any, tuple[Any, ...]]:
+        """What makes the change of the object, and is given these things besides."""
+        return _refill, (self.code, self.numbers)
+
+
+def _is_integer(x: Box) -> bool:
+    """Whether C code takes a number for an integer: NumPy's booleans are none."""
+    kind = x.aval.dtype.kind
+    return not x.aval.shape and (kind in "iu" or (kind == "b" and class_of(x) is bool))
+
+
 class Raw(StandsFor):
     """The stand-in of an object of class `tj_class`; `tj_code` is the type of the numbers in `tj_box`."""
 
-    __slots__ = ("__weakref__", "tj_box", "tj_class", "tj_code", "tj_is_lent")
+    __slots__ = ("__weakref__", "tj_box", "tj_class", "tj_code", "tj_is_lent", "tj_refill")
     #: What loops and branches carry, as attributes of an object.
     tj_followed = ("tj_box",)
 
     def __init__(self, cls: type, code: str, numbers: Box) -> None:
         self.tj_class, self.tj_code, self.tj_box = cls, code, numbers
         self.tj_is_lent = False  # an array sees its memory, so that it can't get longer
+        self.tj_refill: Refilled | None = None
 
     @property
     def tj_kind(self) -> type:
@@ -85,13 +103,15 @@ class Raw(StandsFor):
         return self.tj_box
 
     def tj_recipe(self) -> tuple[Recipe, tuple[Any, ...]]:
-        """How Python's own is made, and of what."""
+        """How Python's own is made, and of what: of its numbers as they are now."""
         slot = Slot(ARRAY, np.dtype(self.tj_code), 1)
-        return Made(made_of, (Known(self.tj_class), Known(self.tj_code), slot)), (self.tj_box,)
+        return Made(made_of, (Known(self.tj_class), Known(self.tj_code), slot)), (box(self.tj_box.read()),)
 
-    def tj_change(self) -> tuple[Any, tuple[Any, ...]]:
-        """What lets the object of outside hold these numbers."""
-        return _refill, (self.tj_code, self.tj_box)
+    def tj_refilled(self) -> Refilled:
+        """That the object of outside gets these numbers: the same thing as long as they lie in one array."""
+        if self.tj_refill is None or self.tj_refill.numbers is not self.tj_box:
+            self.tj_refill = Refilled(self.tj_code, self.tj_box)
+        return self.tj_refill
 
     def tj_refusal(self, what: str) -> UnfollowedError:
         """That Python is needed for `what`."""
@@ -115,7 +135,10 @@ class Raw(StandsFor):
         return rows(cast(self.tj_box.read(), self._pythons()), weak=True, scalar=True)
 
     def __len__(self) -> int:
-        return self.tj_box.aval.shape[0]  # type: ignore[return-value]
+        count = self.tj_box.aval.shape[0]
+        if type(count) is not int:
+            raise self.tj_refusal("a traced length")
+        return count
 
     def _position(self, i: Any, assigned: bool = False) -> extents.Number:
         """A position, which the program checks if only it knows it."""
@@ -123,7 +146,7 @@ class Raw(StandsFor):
             sample = self.tj_example()
             _ = operator.setitem(sample, i, 0) if assigned else sample[i]  # raises what Python raises
             return range(len(self))[i]
-        if i.aval.shape or i.aval.dtype.kind not in "biu":
+        if not _is_integer(i):
             raise self.tj_refusal("an index that is no integer")
         words = {
             bytes: "",
@@ -167,6 +190,8 @@ class Raw(StandsFor):
     def _given(self, value: Any) -> Any:
         """The numbers of another object that can be joined to this one; None for others."""
         cls = type(value)
+        if array.array is self.tj_class is not getattr(value, "tj_class", cls):
+            return None
         if cls is Raw or cls is RawBytes:
             fits = value.tj_code == self.tj_code if array.array in (self.tj_class, value.tj_class) else True
             return value.tj_box if fits else None
@@ -186,7 +211,7 @@ class Raw(StandsFor):
             return np.frombuffer(sample, kind)[0]
         if class_of(value) is np.ndarray or value.aval.shape:
             raise self.tj_refusal("an item that is an array")
-        if value.aval.dtype.kind not in ("biuf" if kind.kind == "f" else "biu"):
+        if not (_is_integer(value) or (kind.kind == "f" and value.aval.dtype.kind in "bf")):
             sample[0] = np.zeros((), value.aval.dtype)[()] if class_of(value) is not float else 0.0
             raise self.tj_refusal("an item of another type")
         raw = value.read()
@@ -204,7 +229,10 @@ class Raw(StandsFor):
         return cast(raw, kind)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.tj_list())
+        k = 0
+        while k < len(self):  # each as it is when it is asked for
+            yield self.tj_item(k)
+            k += 1
 
     def _joined(self, parts: list[Any]) -> Box:
         return NUMPY_TO_TRACEJIT[np.concatenate](parts)
@@ -266,7 +294,7 @@ class Raw(StandsFor):
         if other is self:
             return True
         given = self._given(other)
-        if given is None or self.tj_class is array.array:
+        if given is None or array.array in (self.tj_class, getattr(other, "tj_class", type(other))):
             raise self.tj_refusal("`==`")
         if given.shape != self.tj_box.shape:
             return False

@@ -71,4 +71,4 @@ def changes(session: Run) -> Iterator[tuple[Change, bool]]:
         if type(stand_in) is Raw and len(stand_in) != len(value):
             node = session.where_is(stand_in)
             assert node is not None
-            yield Change(node, stand_in), True
+            yield Change(node, stand_in.tj_refilled()), True
