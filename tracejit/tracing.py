@@ -89,8 +89,7 @@ class _State(threading.local):
 
 _state = _State()
 _root: list[Trace] = []
-#: Threads in which something may be traced: where it is empty, nobody traces. (A thread's own state takes 30 ns.)
-TRACING: set[int] = set()
+TRACING: set[int] = set()  #: Threads in which something may be traced. (A thread's own state takes 30 ns.)
 STATE, ROOTS = _state, _root  # `STATE.trace is ROOTS[0]` says quickly what `not is_tracing()` says
 
 
@@ -167,6 +166,7 @@ class _Caller:
 
     def __init__(self) -> None:
         self.run: Callable[..., Any] = lambda f, args, kwargs: f(*args, **kwargs)
+        self.changed: Callable[..., Any] = lambda *_: contextlib.nullcontext([])  #: What calls do besides.
         self.original: Callable[[Any], Any] = lambda f: f
         self.outside: Callable[[], Any] = contextlib.nullcontext
         self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])  #: Checks of what is read.

@@ -110,6 +110,7 @@ modules.REBIND["operator"] = types.SimpleNamespace(
     **{f.__name__: ours for f, ours in builtins_.IDENTITY.items()},
 )
 caller.run = frontend.call
+caller.changed = frontend.changed
 caller.original = frontend.users_own
 caller.outside = lambda: frontend.use(None)
 caller.followed = frontend.followed

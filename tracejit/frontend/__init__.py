@@ -17,6 +17,7 @@ from tracejit.frontend.active import use
 from tracejit.frontend.capture import Capture, EagerCapture, Unfollowed
 from tracejit.frontend.given import is_shadowed, kind_of, unseen
 from tracejit.frontend.guards import GuardSet
+from tracejit.frontend.outside.users import changed
 from tracejit.frontend.prepare import Prepared, call, followed, prepare
 from tracejit.frontend.session import Session
 from tracejit.frontend.shadows.containers import is_container, is_derived
@@ -27,6 +28,7 @@ from tracejit.frontend.text.choices import text_of
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Unfollowed"]
 __all__ += [
     "call",
+    "changed",
     "current_session",
     "followed",
     "handed_back",

@@ -24,7 +24,7 @@ from tracejit.interpreters.autodiff.transpose import pull_back
 from tracejit.interpreters.eval import ROOT
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ops.building import helpers
-from tracejit.tracing import call_user, to_raw, use_trace, wrap
+from tracejit.tracing import call_user, caller, to_raw, use_trace, wrap
 
 Function = Callable[..., Any]
 _F64 = np.dtype(np.float64)
@@ -45,10 +45,24 @@ def vector(x: Any) -> Any:
     return guess(x).reshape(-1).astype(float)
 
 
+def ask(fun: Function, *args: Any, **kwargs: Any) -> Any:
+    """The value of a function that a solver is given. It is called another number of times than by SciPy, which takes
+    differences, and traced in a program of its own: raises SolverOptionError if it does anything besides."""
+    with caller.changed(fun, (*args, *kwargs.values())) as found:
+        out = call_user(fun, *args, **kwargs)
+    if found:
+        raise SolverOptionError(
+            function="a solver",
+            problem=f"a function that {found[0]} whenever it is called",
+            remedy="let it only compute",
+        )
+    return out
+
+
 def with_args(fun: Function, args: Any) -> Function:
     """`fun` of its first argument alone."""
     more = args if isinstance(args, tuple) else (args,)
-    return lambda x: call_user(fun, x, *more)
+    return lambda x: ask(fun, x, *more)
 
 
 def scalar(out: Any) -> Any:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import collections
 import enum
-import functools
-import types
 from typing import Any
 
 import numpy as np
@@ -34,12 +32,13 @@ from tracejit.errors import (
 )
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.numbered import Numbered
+from tracejit.frontend.outside import users
 from tracejit.frontend.raw.numbers import LENT, Raw
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
-from tracejit.ir.jaxpr import Eqn, can_be_done_over, sub_jaxprs
+from tracejit.ir.jaxpr import Eqn, can_be_done_over
 from tracejit.ir.values import Value
 from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.memory import layout_of
@@ -50,7 +49,6 @@ from tracejit.numpy.operands import SINGLETONS
 from tracejit.tracing import Box, bind, box, current_trace, new_trace
 
 _device: Any = LazyModule("tracejit.api.device.programs")
-_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 _PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))  # the dtypes of Python's numbers
 _VALUES = (bool, int, float, complex, str, bytes)  # classes of results that are the same at every call
@@ -139,7 +137,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
                 raise TraceAgain from None
             raise
         _refuse_what_is_seen(session, trace, store)
-        if session.given and any(map(_runs_later, trace.eqns)):
+        if session.given and any(map(users.run_later, trace.eqns)):
             session.serve_these()
         _enter_generators(trace, session.handles)
         apart = Apart.of(session.changes, call.taken_apart)
@@ -284,14 +282,8 @@ def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:
     """Whether a program does anything besides computing, by which it might be seen when places of outside are stored,
     or stores what cached functions would store only once, or in a container that a condition chooses. Draws and entries
     are not among it: who sees these is looked at in each call (`Program.leaves_to_python`)."""
-    acts = any(map(_runs_later, eqns)) or not all(can_be_done_over(e.effects) for e in eqns)
+    acts = any(map(users.run_later, eqns)) or not all(can_be_done_over(e.effects) for e in eqns)
     return acts or bool(session.callbacks or session.cached_calls or session.choices.found)
-
-
-def _runs_later(eqn: Eqn) -> bool:
-    """Whether functions of the user's are part of the program: rules, callbacks."""
-    inside = any(_runs_later(e) for jaxpr in sub_jaxprs(eqn.params) for e in jaxpr.eqns)
-    return inside or any("rule" in name or isinstance(p, _FUNCTIONS) for name, p in eqn.params.items())
 
 
 def _extents(trace: StageTrace, outs: list[Any], args: list[Any]) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend import active
 from tracejit.frontend.checks import Check
+from tracejit.frontend.outside.users import are_users
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import behind, objects
 from tracejit.frontend.shadows.functions import codes_in, contents
@@ -57,7 +58,7 @@ class _Undo:
         own = self.session.original_of(fn)
         if own is fn and isinstance(fn.__globals__, GuardedGlobals):
             own = self._remade(fn)
-        if type(own) is types.FunctionType:
+        if type(own) is types.FunctionType and are_users(own):
             self.session.callbacks.append(own)
         return own
 

@@ -17,8 +17,8 @@ from tracejit.scipy.imaging.filters import PART, axes_of, done, pad, precise
 from tracejit.scipy.imaging.moving import check, given
 from tracejit.scipy.imaging.shapes import elements
 from tracejit.scipy.optimizing.results import python
-from tracejit.scipy.solving import scalar
-from tracejit.tracing import call_user, to_raw, wrap
+from tracejit.scipy.solving import ask, scalar
+from tracejit.tracing import to_raw, wrap
 
 
 def _each(function: Any, rows: Any, more: Any, named: Any) -> Any:
@@ -49,7 +49,7 @@ def generic_filter(
     windows = elements("generic_filter", x.astype(float), size, footprint, (mode, cval, origin), chosen)
 
     def one(row: Any, *more: Any, **named: Any) -> Any:
-        return scalar(call_user(function, row, *more, **named))
+        return scalar(ask(function, row, *more, **named))
 
     out = _each(one, windows.reshape(-1, windows.shape[-1]), extra_arguments, extra_keywords)
     return done("generic_filter", out.reshape(x.shape), input, output)
@@ -74,7 +74,7 @@ def generic_filter1d(
 
     def one(row: Any, *more: Any, **named: Any) -> Any:
         line = tnp.zeros(n)
-        call_user(function, row, line, *more, **named)
+        ask(function, row, line, *more, **named)
         return line
 
     out = _each(one, lines.reshape(-1, lines.shape[-1]), extra_arguments, extra_keywords)
@@ -98,7 +98,7 @@ def geometric_transform(
 
     def one(row: Any, *more: Any, **named: Any) -> Any:
         place = tuple(python(row[n]) for n in range(len(shape)))
-        found = call_user(mapping, place, *more, **named)
+        found = ask(mapping, place, *more, **named)
         if len(found) != rank:
             raise RuntimeError(f"`mapping` gives {len(found)} coordinates of an image of rank {rank}")
         return tnp.stack([tnp.asarray(v).astype(float) for v in found])

@@ -18,8 +18,8 @@ from tracejit.interpreters.autodiff.jvp import jvp_flat
 from tracejit.ops.building import helpers
 from tracejit.scipy.integrating.problem import Problem
 from tracejit.scipy.linalg import lu_factor, lu_solve
-from tracejit.scipy.solving import dense_solve
-from tracejit.tracing import call_user, to_raw, wrap
+from tracejit.scipy.solving import ask, dense_solve
+from tracejit.tracing import to_raw, wrap
 
 _EPS = float(np.finfo(float).eps)
 
@@ -51,7 +51,7 @@ class Implicit(Problem):
         """The matrix of derivatives of the slopes by the states: the user's, or that of the function."""
         t, y = lax.stop_gradient((t, y))
         if self.jac is not None:
-            given = call_user(self.jac, t, y, *self.args) if callable(self.jac) else self.jac
+            given = ask(self.jac, t, y, *self.args) if callable(self.jac) else self.jac
             given = given.toarray() if hasattr(given, "toarray") else given
             if isinstance(given, (list, tuple)):
                 given = tnp.stack([tnp.stack([tnp.asarray(x) for x in row]) for row in given])

@@ -25,8 +25,8 @@ from tracejit.scipy.integrating.radau import Radau
 from tracejit.scipy.integrating.recording import Event, Record, check_room, record
 from tracejit.scipy.integrating.results import Later, result
 from tracejit.scipy.integrating.runge_kutta import Explicit
-from tracejit.scipy.solving import scalar
-from tracejit.tracing import call_user, to_raw
+from tracejit.scipy.solving import ask, scalar
+from tracejit.tracing import to_raw
 
 _EXPLICIT = ("RK23", "RK45", "DOP853")
 _METHODS: dict[Any, Callable[..., Problem]] = {
@@ -245,7 +245,7 @@ def _event(event: Any, args: tuple[Any, ...]) -> Event:
         most = int(terminal)
     else:
         raise ValueError("The `terminal` attribute of each event must be a boolean or positive integer.")
-    return Event(lambda t, y: scalar(call_user(event, t, y, *args)), direction, most)
+    return Event(lambda t, y: scalar(ask(event, t, y, *args)), direction, most)
 
 
 def _times(problem: Problem, t0: Any, t_eval: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from tracejit import numpy as tnp
 from tracejit.errors import SolverOptionError
 from tracejit.scipy.integrating.ode import solve_ivp
-from tracejit.tracing import call_user
+from tracejit.scipy.solving import ask
 
 
 def odeint(
@@ -50,7 +50,7 @@ def odeint(
         if value is not None and not (isinstance(value, (bool, int, float)) and value == 0):
             raise SolverOptionError(function="odeint", problem=f"the option {name!r}", remedy="use solve_ivp")
     times = tnp.asarray(t).astype(float)
-    fun = func if tfirst else lambda t, y, *args: call_user(func, y, t, *args)
+    fun = func if tfirst else lambda t, y, *args: ask(func, y, t, *args)
     tight: dict[str, Any] = {
         "rtol": 1e-10 if rtol is None else tnp.maximum(rtol / 10, 1e-13),
         "atol": 1e-10 if atol is None else atol / 10,

@@ -19,7 +19,7 @@ import numpy as np
 
 from tracejit import lax
 from tracejit import numpy as tnp
-from tracejit.tracing import call_user
+from tracejit.scipy.solving import ask
 
 #: Steps that are tried before a solution is given up.
 MOST_STEPS = 10_000_000
@@ -56,7 +56,7 @@ class Problem:
 
     def slope(self, t: Any, y: Any) -> Any:
         given = y[:, None] if self.vectorized else y
-        out = call_user(self.fun, t, given, *self.args)
+        out = ask(self.fun, t, given, *self.args)
         made = (
             tnp.stack([tnp.asarray(x) for x in out]) if isinstance(out, (list, tuple)) else tnp.asarray(out)
         )

@@ -16,7 +16,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.scipy.integrating.adaptive import How, Integrand, adaptive
 from tracejit.scipy.integrating.gauss_kronrod import RULE15, RULE21
-from tracejit.scipy.solving import scalar
+from tracejit.scipy.solving import ask, scalar
 from tracejit.tracing import Box, box, call_user, to_raw
 
 #: Intervals that there is room for, at most.
@@ -102,7 +102,7 @@ def _refuse(name: str, **options: Any) -> None:
 def of_numbers(func: Any, args: Any) -> Integrand:
     """The integrand of one of Python's numbers."""
     more = args if isinstance(args, tuple) else (args,)
-    return lambda x: (scalar(call_user(func, box(to_raw(x), True), *more)), np.float64(0))
+    return lambda x: (scalar(ask(func, box(to_raw(x), True), *more)), np.float64(0))
 
 
 def numbers(value: Any, error: Any) -> tuple[Any, Any]:
@@ -123,7 +123,7 @@ def dblquad(
     numbers; see `quad`."""
 
     def inner(x: Any, *_: Any) -> list[Any]:
-        return [call_user(g, x) if callable(g) else g for g in (gfun, hfun)]
+        return [ask(g, x) if callable(g) else g for g in (gfun, hfun)]
 
     return nquad(func, [inner, [a, b]], args, {"epsabs": epsabs, "epsrel": epsrel})
 
@@ -143,10 +143,10 @@ def tplquad(
     """The integral of `func(z, y, x, *args)`; see `dblquad`."""
 
     def inner(y: Any, x: Any, *_: Any) -> list[Any]:
-        return [call_user(g, x, y) if callable(g) else g for g in (qfun, rfun)]
+        return [ask(g, x, y) if callable(g) else g for g in (qfun, rfun)]
 
     def middle(x: Any, *_: Any) -> list[Any]:
-        return [call_user(g, x) if callable(g) else g for g in (gfun, hfun)]
+        return [ask(g, x) if callable(g) else g for g in (gfun, hfun)]
 
     return nquad(func, [inner, middle, [a, b]], args, {"epsabs": epsabs, "epsrel": epsrel})
 
@@ -164,9 +164,9 @@ def nquad(
 
     def at(depth: int, known: tuple[Any, ...]) -> tuple[Any, Any]:
         if depth < 0:
-            return scalar(call_user(func, *known, *more)), np.float64(0)
+            return scalar(ask(func, *known, *more)), np.float64(0)
         span, o = ranges[depth], options[depth]
-        low, high = call_user(span, *known, *more) if callable(span) else span
+        low, high = ask(span, *known, *more) if callable(span) else span
 
         def inner(x: Any) -> tuple[Any, Any]:
             return at(depth - 1, (box(to_raw(x), True), *known))
@@ -212,7 +212,7 @@ def quad_vec(
     weak: list[bool] = []
 
     def values(x: Any) -> tuple[Any, Any]:
-        out = call_user(f, box(to_raw(x), True), *more)
+        out = ask(f, box(to_raw(x), True), *more)
         weak.append(type(out) is float or (type(out) is Box and out.weak is True))
         return tnp.asarray(out).astype(float), np.float64(0)
 

@@ -25,7 +25,8 @@ from tracejit.ops.building import helpers
 from tracejit.scipy import solving
 from tracejit.scipy.integrating.adaptive import How
 from tracejit.scipy.integrating.quadrature import MOST, integral, numbers, of_numbers
-from tracejit.tracing import box, call_user, to_raw, wrap
+from tracejit.scipy.solving import ask
+from tracejit.tracing import box, to_raw, wrap
 
 _F64 = np.dtype(float)
 _LISTS = ("alist", "blist", "rlist", "elist")
@@ -90,7 +91,7 @@ def _complex(func: Any, a: Any, b: Any, args: Any, full: Any, options: Any) -> t
 
 
 def _part(func: Any, part: Callable[[Any], Any], x: Any, *args: Any) -> Any:
-    return part(call_user(func, x, *args))
+    return part(ask(func, x, *args))
 
 
 def _by_scipy(func: Any, a: Any, b: Any, args: Any, full: bool, options: dict[str, Any]) -> tuple[Any, ...]:

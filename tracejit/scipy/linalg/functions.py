@@ -15,7 +15,8 @@ from tracejit.numpy.functions.algebra.factorizations import real_of_real
 from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy, of_scipy_in_order
-from tracejit.tracing import call_user, caller, to_raw, wrap
+from tracejit.scipy.solving import ask
+from tracejit.tracing import caller, to_raw, wrap
 
 _d = ops.decompositions
 _F64 = np.dtype(float)
@@ -121,7 +122,7 @@ def funm(A: Any, func: Any, disp: bool = True) -> Any:
     values, vectors = linalg.eig(a.astype(complex))
 
     def function(x: Any) -> Any:
-        return tnp.asarray(call_user(func, x)).astype(complex)
+        return tnp.asarray(ask(func, x)).astype(complex)
 
     if caller.does_over():
         _leave_close(a, values, vectors)

@@ -15,7 +15,7 @@ from tracejit import numpy as tnp
 from tracejit.errors import SolverOptionError
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
-from tracejit.tracing import call_user, to_raw, wrap
+from tracejit.tracing import to_raw, wrap
 
 #: A constraint holds with equality if it does so within this much of its size.
 CLOSE = 1e-5
@@ -87,7 +87,7 @@ def _one(c: Any, x: Any) -> Constraint:
         low, high = _limit(c.lb), _limit(c.ub)
 
         def value(x: Any) -> Any:
-            return solving.values(_row(call_user(c.fun, x)))
+            return solving.values(_row(solving.ask(c.fun, x)))
 
         return Constraint(value, low, high, "between", keep=c.keep_feasible)
     problem = f"a constraint of class {type(c).__name__}"

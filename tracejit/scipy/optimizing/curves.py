@@ -20,7 +20,7 @@ from tracejit.scipy.optimizing.loops.trust_region import LOSSES, Robust
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import partial
 from tracejit.scipy.optimizing.squares import Problem, solved
-from tracejit.tracing import Box, call_user, to_raw, users_own
+from tracejit.tracing import Box, to_raw, users_own
 
 _SETTINGS = frozenset(("ftol", "xtol", "gtol", "maxfev", "factor"))
 _OF_SQUARES = frozenset(("ftol", "xtol", "gtol", "maxfev", "max_nfev", "x_scale", "loss", "f_scale"))
@@ -68,7 +68,7 @@ def curve_fit(
     weighted = _weights(sigma, y)
 
     def residuals(p: Any) -> Any:
-        gap = tnp.asarray(call_user(f, x, *[p[n] for n in range(start.size)])) - y
+        gap = tnp.asarray(solving.ask(f, x, *[p[n] for n in range(start.size)])) - y
         return weighted(gap).reshape(-1)
 
     if method == "lm":

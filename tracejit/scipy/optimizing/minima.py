@@ -16,7 +16,7 @@ from tracejit.scipy.optimizing import natively
 from tracejit.scipy.optimizing.constraints import CLOSE, Constraint, given, limits, multipliers, together
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import message, partial, place_of, python
-from tracejit.tracing import call_user
+from tracejit.scipy.optimizing.watched import teller
 
 _F64 = np.dtype(float)
 #: Methods of `minimize` that take gradients, and those that take second derivatives, too.
@@ -51,11 +51,9 @@ def minimize(
     Raises
     ------
     SolverOptionError
-        `callback`, `jac` and `hess` that name differences, and fields of the result that are SciPy's alone, have no
-        traced form (jit leaves them to SciPy).
+        `callback` of other methods, or one that raises an exception, `jac` and `hess` that name differences, and
+        fields of the result that are SciPy's alone, have no traced form (jit leaves them to SciPy).
     """
-    if callback is not None:
-        refuse("minimize", "the option `callback`")
     if callable(method):
         refuse("minimize", "a method of the user's", "name one of SciPy's")
     given_start = solving.guess(x0)
@@ -76,7 +74,10 @@ def minimize(
         if not start.size:
             refuse("minimize", "an empty `x0`")
         ends = None if bounds is None else (problem.low, problem.high)
+        functions = functions._replace(tell=teller(callback, chosen))
         return natively.minimum(chosen, functions, start, ends, own)
+    if callback is not None:
+        refuse("minimize", f"the option `callback` of {chosen}", f"use one of {', '.join(natively.OPTIONS)}")
     return problem.by_scipy()
 
 
@@ -127,7 +128,7 @@ def _given_matrix(own: Any) -> Any:
 
 
 def _given_product(hessp: Any, args: tuple[Any, ...]) -> Any:
-    return lambda x, p: solving.values(call_user(hessp, x, p, *args))
+    return lambda x, p: solving.values(solving.ask(hessp, x, p, *args))
 
 
 def _tuple(args: Any) -> tuple[Any, ...]:
@@ -154,7 +155,7 @@ class _Problem:
     def __init__(
         self, functions: natively.Functions, start: Any, chosen: str, limited: Any, settings: Any
     ) -> None:
-        self.value, self.given_slope, _, self.bent, _ = functions
+        self.value, self.given_slope, self.bent = functions.value, functions.slope, functions.bent
         self.start = start
         self.chosen = chosen
         self.bounds, self.rules = limited

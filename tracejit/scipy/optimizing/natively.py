@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from tracejit.errors import SolverFailedError
 from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
+from tracejit.scipy.optimizing import watched
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.results import complete, inverse, message_among, python
 from tracejit.scipy.written.minima import descents, limited, points, powell, regions, reports, simplex
@@ -97,13 +99,18 @@ _IN_REGIONS = (
 
 
 class Functions(NamedTuple):
-    """What is minimized: the value, the gradient, both; the Hessian, and products with it, None where not given."""
+    """What is minimized: the value, the gradient, both; the Hessian, and products with it, None where not given; and
+    what each step is told to (`watched`), None if there is nobody."""
 
     value: Callable[[Any], Any]
     slope: Callable[[Any], Any]
     both: Callable[[Any], tuple[Any, Any]]
     bent: Callable[[Any], Any] | None
     times: Callable[[Any, Any], Any] | None
+    tell: tuple[Any, ...] | None = None
+
+
+Solve = Callable[[Functions, Any], tuple[Any, Any]]
 
 
 def settings(method: str, options: dict[str, Any], tol: Any, bounded: bool) -> dict[str, Any] | None:
@@ -151,6 +158,8 @@ def _steps(o: dict[str, Any], n: int) -> Any:
 
 def minimum(method: str, f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: dict[str, Any]) -> Any:
     """SciPy's result of a native method with the settings `o`."""
+    if f.tell is not None:
+        o = watched.constants(o)
     if method in _WITH_BOUNDS:
         return (_limited if method == "l-bfgs-b" else _nelder_mead)(f, start, bounds, o)
     if method in ("trust-ncg", "trust-exact"):
@@ -158,9 +167,21 @@ def minimum(method: str, f: Functions, start: Any, bounds: tuple[Any, Any] | Non
     return {"bfgs": _bfgs, "cg": _cg, "newton-cg": _newton, "powell": _powell}[method](f, start, o)
 
 
-def _root(f: Functions, start: Any, solve: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
+def _root(f: Functions, start: Any, solve: Solve, ends: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+    """The minimum that `solve(f, start)` finds, between `ends` if there are such, and what else it gives."""
     slope = solving.gradient(f.value)
-    return solving.root_of(slope, start, solve, solving.dense_solve)
+
+    def conditions(x: Any) -> Any:
+        return slope(x) if ends is None else solving.within(*ends, x, slope(x))
+
+    if f.tell is None:
+        return solving.root_of(conditions, start, lambda x: solve(f, x), solving.dense_solve)
+    return watched.root_of(conditions, start, lambda x: solve(_still(f, start), x))
+
+
+def _still(f: Functions, x: Any) -> Functions:
+    value, both, bent = (watched.still(g, x) for g in (f.value, f.both, f.bent))
+    return Functions(value, lambda x: both(x)[1], both, bent, watched.still(f.times, x, x), f.tell)
 
 
 def _show(
@@ -179,9 +200,9 @@ def _told(texts: tuple[str, ...], code: Any) -> dict[str, Any]:
 def _bfgs(f: Functions, start: Any, o: dict[str, Any]) -> Any:
     given = o["gtol"], o["norm"], _steps(o, start.size), o["xrtol"], o["c1"], o["c2"]
 
-    def solve(x: Any) -> tuple[Any, Any]:
+    def solve(f: Functions, x: Any) -> tuple[Any, Any]:
         x, _, _, nfev, njev, steps, status, inverse = call_user(
-            descents.bfgs, f.both, x, tnp.eye(x.size), given
+            descents.bfgs, f.both, x, tnp.eye(x.size), given, f.tell
         )
         return x, (inverse, nfev, njev, steps, status)
 
@@ -196,9 +217,9 @@ def _bfgs(f: Functions, start: Any, o: dict[str, Any]) -> Any:
 def _powell(f: Functions, start: Any, o: dict[str, Any]) -> Any:
     most, calls = _limits(o, 1000 * start.size)
 
-    def solve(x: Any) -> tuple[Any, Any]:
+    def solve(f: Functions, x: Any) -> tuple[Any, Any]:
         given = o["xtol"], o["ftol"], most, calls
-        x, value, *rest = call_user(powell.powell, f.value, x, tnp.eye(x.size), given)
+        x, value, *rest = call_user(powell.powell, f.value, x, tnp.eye(x.size), given, f.tell)
         return x, (value, *rest)
 
     x, (_, directions, steps, nfev, status) = _root(f, start, solve)
@@ -223,8 +244,8 @@ def _limits(o: dict[str, Any], usual: int) -> tuple[Any, Any]:
 def _cg(f: Functions, start: Any, o: dict[str, Any]) -> Any:
     given = o["gtol"], o["norm"], _steps(o, start.size), o["c1"], o["c2"]
 
-    def solve(x: Any) -> tuple[Any, Any]:
-        x, _, _, *counts = call_user(descents.conjugate, f.both, x, given)
+    def solve(f: Functions, x: Any) -> tuple[Any, Any]:
+        x, _, _, *counts = call_user(descents.conjugate, f.both, x, given, f.tell)
         return x, tuple(counts)
 
     x, (nfev, njev, steps, status) = _root(f, start, solve)
@@ -236,7 +257,7 @@ def _cg(f: Functions, start: Any, o: dict[str, Any]) -> Any:
 def _newton(f: Functions, start: Any, o: dict[str, Any]) -> Any:
     eps = o["eps"]
 
-    def curved(at: Any, x: Any, p: Any, matrix: Any) -> tuple[Any, Any, int]:
+    def curved(f: Functions, at: Any, x: Any, p: Any, matrix: Any) -> tuple[Any, Any, int]:
         """The Hessian, or its product with p: by the matrix, by products that were given, or by differences."""
         if f.bent is not None:
             return (at, f.bent(x), 1) if p is None else (at, matrix @ p, 0)
@@ -249,9 +270,10 @@ def _newton(f: Functions, start: Any, o: dict[str, Any]) -> Any:
         at = call_user(points.sloped, call_user(points.moved, f.both, at, x + eps * p))
         return at, (at[2] - here) / eps, 0
 
-    def solve(x: Any) -> tuple[Any, Any]:
+    def solve(f: Functions, x: Any) -> tuple[Any, Any]:
         given = o["xtol"], _steps(o, x.size), o["c1"], o["c2"]
-        x, _, g, *counts = call_user(descents.newton, f.both, curved, x, given)
+        own = functools.partial(curved, f)
+        x, _, g, *counts = call_user(descents.newton, f.both, own, x, given, f.tell)
         return x, (g, *counts)
 
     # The gradient is that where the last step began, as SciPy has it.
@@ -262,17 +284,20 @@ def _newton(f: Functions, start: Any, o: dict[str, Any]) -> Any:
 
 
 def _trusted(f: Functions, start: Any, o: dict[str, Any], exact: bool) -> Any:
-    bent = f.bent if f.bent is not None else lambda x: tnp.zeros(())
     products = f.bent is None
 
-    def times(x: Any, matrix: Any, p: Any) -> tuple[Any, int]:
+    def bent(f: Functions, x: Any) -> Any:
+        return tnp.zeros(()) if f.bent is None else f.bent(x)
+
+    def times(f: Functions, x: Any, matrix: Any, p: Any) -> tuple[Any, int]:
         return (matrix @ p, 0) if f.times is None or not products else (f.times(x, p), 1)
 
-    def solve(x: Any) -> tuple[Any, Any]:
+    def solve(f: Functions, x: Any) -> tuple[Any, Any]:
         tries = o.get("subproblem_maxiter")
         sizes = o["initial_trust_radius"], o["max_trust_radius"], o["eta"], o["gtol"], _steps(o, x.size)
         given = *sizes, exact, 25 if tries is None else tries, products
-        x, _, g, h, *counts = call_user(regions.trusted, f.both, bent, times, x, given)
+        own = functools.partial(bent, f), functools.partial(times, f)
+        x, _, g, h, *counts = call_user(regions.trusted, f.both, *own, x, given, f.tell)
         return x, (g, h, *counts)
 
     x, (_, _, nfev, njev, nhev, steps, status) = _root(f, start, solve)
@@ -287,7 +312,7 @@ def _trusted(f: Functions, start: Any, o: dict[str, Any], exact: bool) -> Any:
     }
     fields |= {"nfev": python(nfev), "njev": python(njev), "nhev": python(nhev), "nit": python(steps)}
     _show(o, _IN_REGIONS, status, fields["fun"], steps, nfev, njev, nhev, runtime=True)
-    more = {} if products else {"hess": bent(x)}
+    more = {} if products else {"hess": bent(f, x)}
     return complete(**fields, message=told["message"], **more)
 
 
@@ -301,18 +326,13 @@ def _limited(f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: dict[s
     sizes = [o[name] for name in ("maxcor", "ftol", "gtol", "maxiter", "maxfun", "maxls")]
     given = *sizes, bounds is not None
 
-    def solve(x: Any) -> tuple[Any, Any]:
+    def solve(f: Functions, x: Any) -> tuple[Any, Any]:
         inside = x if bounds is None else tnp.clip(x, low, high)
-        x, *rest = call_user(limited.lbfgsb, f.both, inside, low, high, given)
+        x, *rest = call_user(limited.lbfgsb, f.both, inside, low, high, given, f.tell)
         return x, rest
 
-    def conditions(x: Any) -> Any:
-        slope = solving.gradient(f.value)(x)
-        return slope if bounds is None else solving.within(low, high, x, slope)
-
-    x, (last, _, nfev, njev, steps, code, *memory) = solving.root_of(
-        conditions, start, solve, solving.dense_solve
-    )
+    ends = None if bounds is None else (low, high)
+    x, (last, _, nfev, njev, steps, code, *memory) = _root(f, start, solve, ends)
     over = (nfev > o["maxfun"]) | (steps >= o["maxiter"])
     status = tnp.where(code <= 2, 0, tnp.where(over, 1, 2))[()]
     return complete(
@@ -348,21 +368,15 @@ def _nelder_mead(f: Functions, start: Any, bounds: tuple[Any, Any] | None, o: di
     most, calls = _limits(o, 200 * n)
     given = o["xatol"], o["fatol"], most, calls, bool(o["adaptive"]), bounded
 
-    def solve(x: Any) -> tuple[Any, Any]:
+    def solve(f: Functions, x: Any) -> tuple[Any, Any]:
         if corners is None:
             first = call_user(simplex.around, x, low, high, bounded)
         else:
             first = call_user(simplex.inside, corners, low, high) if bounded else corners
-        found, *rest = call_user(simplex.nelder_mead, f.value, first, low, high, given)
+        found, *rest = call_user(simplex.nelder_mead, f.value, first, low, high, given, f.tell)
         return found[0], (found, *rest)
 
-    def conditions(x: Any) -> Any:
-        slope = solving.gradient(f.value)(x)
-        return slope if bounds is None else solving.within(*bounds, x, slope)
-
-    x, (corners_, values, steps, nfev, status) = solving.root_of(
-        conditions, start, solve, solving.dense_solve
-    )
+    x, (corners_, values, steps, nfev, status) = _root(f, start, solve, bounds)
     texts = _DONE, _CALLS, _MOST
     told = _told(texts, status)
     final = lax.stop_gradient((corners_, values))

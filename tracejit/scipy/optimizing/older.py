@@ -21,7 +21,6 @@ from tracejit.scipy.optimizing import minima, numbers
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import python
-from tracejit.tracing import call_user
 
 _F64 = np.dtype(float)
 
@@ -69,7 +68,7 @@ def _minimum(name: str) -> Callable[..., Any]:
 
     def find(func: Callable[..., Any], x0: Any, *more: Any, **options: Any) -> Any:
         options = named(getattr(scipy_module("optimize"), name), more) | options
-        refuse_given(name, options, "retall", "callback")
+        refuse_given(name, options, "retall")
         args, full = options.pop("args", ()), options.pop("full_output", 0)
         bounds = options.pop("bounds", None)
         jac, hess, hessp = (options.pop(k, None) for k in ("fprime", "fhess", "fhess_p"))
@@ -83,7 +82,8 @@ def _minimum(name: str) -> Callable[..., Any]:
         if not dict_of_more:
             known.setdefault("disp", 1)
         start = solving.guess(x0).reshape(-1)
-        r = minima.minimize(func, start, args, method, jac, hess, hessp, bounds, (), None, None, known)
+        told = known.pop("callback", None)
+        r = minima.minimize(func, start, args, method, jac, hess, hessp, bounds, (), None, told, known)
         if dict_of_more:
             pairs = [pair.split(":") for pair in gives.split()]
             return r.x, r.fun, {ours: r[theirs] for ours, theirs in pairs}
@@ -92,7 +92,7 @@ def _minimum(name: str) -> Callable[..., Any]:
     find.__name__ = find.__qualname__ = name
     find.__doc__ = (
         f"The minimum of `func(x, *args)` as SciPy's `{name}` finds it, and what it tells: see `minimize` with "
-        f"the method {method}. Raises SolverOptionError for `retall` and `callback`."
+        f"the method {method}. Raises SolverOptionError for `retall`."
     )
     return find
 
@@ -215,7 +215,7 @@ def _root(name: str) -> Callable[..., Any]:
         start = tnp.asarray(xin).astype(float)
 
         def value(x: Any) -> Any:
-            return solving.values(tnp.asarray(call_user(F, x.reshape(start.shape))))
+            return solving.values(tnp.asarray(solving.ask(F, x.reshape(start.shape))))
 
         def host(fs: Any, x: Any) -> Any:
             return [theirs(fs[0], x, **options)]

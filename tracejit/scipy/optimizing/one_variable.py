@@ -183,7 +183,7 @@ def root_scalar(
 
 def _item(f: Callable[..., Any], n: int) -> Callable[..., Any]:
     """One of the things that a function gives."""
-    return lambda x, *args: call_user(f, x, *args)[n]
+    return lambda x, *args: solving.ask(f, x, *args)[n]
 
 
 def _judge_steps(t: open_methods.Tolerances) -> None:

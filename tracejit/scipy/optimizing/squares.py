@@ -24,7 +24,7 @@ from tracejit.scipy.optimizing.loops.trust_region import LOSSES, Robust, fit
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
 from tracejit.tracing import Box as Traced
-from tracejit.tracing import call_user, caller, to_raw
+from tracejit.tracing import caller, to_raw
 
 _EPS = float(np.finfo(float).eps)
 
@@ -76,7 +76,7 @@ def least_squares(
         refuse("least_squares", f"loss={loss!r}", f"take one of {', '.join(LOSSES)}")
     start = solving.vector(x0)
     more = kwargs or {}
-    inner = solving.with_args(lambda x, *a: call_user(fun, x, *a, **more), tuple(args))
+    inner = solving.with_args(lambda x, *a: solving.ask(fun, x, *a, **more), tuple(args))
     problem = Problem(lambda x: solving.values(inner(x)), start, Robust(LOSSES[loss], f_scale))
     settings = {
         "ftol": ftol,

@@ -15,8 +15,8 @@ from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.control.custom.linear_solve import custom_linear_solve
 from tracejit.errors import SolverOptionError
+from tracejit.scipy.solving import ask
 from tracejit.scipy.sparse.solving import as_int, solver
-from tracejit.tracing import call_user
 
 
 def product_with(a: Any) -> Callable[[Any], Any]:
@@ -24,7 +24,7 @@ def product_with(a: Any) -> Callable[[Any], Any]:
     if a is None:
         return lambda v: v
     matvec = getattr(a, "matvec", None)
-    return (lambda v: call_user(matvec, v)) if matvec is not None else (lambda v: a @ v)
+    return (lambda v: ask(matvec, v)) if matvec is not None else (lambda v: a @ v)
 
 
 def _adjoint(a: Any) -> Any:
@@ -34,7 +34,7 @@ def _adjoint(a: Any) -> Any:
     rmatvec = getattr(a, "rmatvec", None)
     if rmatvec is None:
         return a.T
-    return _Operator(lambda v: call_user(rmatvec, v.conj()).conj())
+    return _Operator(lambda v: ask(rmatvec, v.conj()).conj())
 
 
 class _Operator:

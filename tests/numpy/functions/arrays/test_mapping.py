@@ -88,14 +88,8 @@ def test_a_result_that_does_not_fit() -> None:
 
 
 def test_formulas_run_at_once() -> None:
-    calls = []
-
-    def seen(x: Any) -> Any:
-        calls.append(np.shape(x))
-        return x * x
-
-    tj.make_jaxpr(lambda x: np.vectorize(seen)(x))(A)
-    assert calls == [()]
+    jaxpr = tj.make_jaxpr(lambda x: np.vectorize(lambda v: v * v)(x))(A)
+    assert str(jaxpr).count("mul") == 1
     check_grads(lambda x: np.vectorize(smooth)(x, x), (A,), order=2)
 
 

@@ -36,7 +36,7 @@ from tracejit.numpy.functions.arrays.joining import stack
 from tracejit.numpy.functions.arrays.shaping import box_of, expand_dims, moveaxis, reshape
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of
 from tracejit.numpy.operands import broadcast_shapes, cast, dtype_of, has_box, raw, shape_of
-from tracejit.tracing import Box, box, call_user, new_array, to_raw, wrap
+from tracejit.tracing import Box, box, call_user, caller, new_array, to_raw, wrap
 
 # What a function raises that looks at the values of its arguments.
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
@@ -51,7 +51,21 @@ def mapped(
     All rows at once where `fn` is a formula; one after the other where it looks at values
     and they are known. The dtypes are the first row's, as far as these are known, unless `fn` has seen
     to them (`typed`).
+
+    Raises:
+        UnfollowedError: `fn` does something besides, which NumPy would have done once a row.
     """
+    with caller.changed(fn) as found:
+        out = _mapped(fn, count, rows, weak, typed)
+    if found:
+        what = "a function of the elements or slices of an array"
+        raise UnfollowedError(what=what, reason=f"it {found[0]} whenever it is called")
+    return out
+
+
+def _mapped(
+    fn: Callable[..., Any], count: int, rows: Sequence[Any], weak: Sequence[bool], typed: bool
+) -> tuple[Any, list[Any]]:
     structure: list[Any] = []
     written: list[bool] = []
 
@@ -233,10 +247,12 @@ class vectorize:
         names = [k for k in kwargs if k not in self._excluded]
         given = [box_of(args[n]) for n in varying] + [box_of(kwargs[k]) for k in names]
 
+        pyfunc = self.pyfunc
+
         def fn(*elements: Any) -> Any:
             it = iter(elements)
             full = [next(it) if n in varying else a for n, a in enumerate(args)]
-            return self.pyfunc(*full, **{k: next(it) if k in names else v for k, v in kwargs.items()})
+            return pyfunc(*full, **{k: next(it) if k in names else v for k, v in kwargs.items()})
 
         if not given:
             return self.pyfunc(*args, **kwargs)

@@ -13,7 +13,8 @@ from tracejit.interpreters.autodiff.jvp import jvp_flat
 from tracejit.ops.building import helpers
 from tracejit.scipy.hosting.likeness import refuse
 from tracejit.scipy.integrating.boundaries import chains
-from tracejit.tracing import call_user, to_raw, wrap
+from tracejit.scipy.solving import ask
+from tracejit.tracing import to_raw, wrap
 
 
 class Values(NamedTuple):
@@ -43,7 +44,7 @@ class Problem:
 
     def slopes(self, x: Any, y: Any, p: Any, nodes: bool = False) -> Any:
         """The right-hand side at places, (n, m); at the nodes the first place is where the singular term is."""
-        f = floats(call_user(self.fun, x, y, *self._more(p)))
+        f = floats(ask(self.fun, x, y, *self._more(p)))
         if f.shape != y.shape:
             raise ValueError(f"`fun` return is expected to have shape {y.shape}, but actually has {f.shape}.")
         if self.s is None:
@@ -54,7 +55,7 @@ class Problem:
         return f + self.s @ y / (x - self.a)
 
     def at_ends(self, ya: Any, yb: Any, p: Any) -> Any:
-        out = floats(call_user(self.bc, ya, yb, *self._more(p)))
+        out = floats(ask(self.bc, ya, yb, *self._more(p)))
         if out.shape != (ya.size + self.k,):
             raise ValueError(
                 f"`bc` return is expected to have shape {(ya.size + self.k,)}, but actually has {out.shape}."
@@ -81,7 +82,7 @@ class Problem:
         """The derivatives of the slopes by the states (m, n, n) and by the parameters (m, n, k)."""
         n, m = y.shape
         if self.fun_jac is not None:
-            out = call_user(self.fun_jac, x, y, *self._more(p))
+            out = ask(self.fun_jac, x, y, *self._more(p))
             by_y, by_p = (floats(z) for z in out) if self.k else (floats(out), tnp.zeros((n, 0, m)))
             if self.s is not None:
                 rest = by_y + self.s[:, :, None] / tnp.where(x == self.a, 1.0, x - self.a)
@@ -98,7 +99,7 @@ class Problem:
     def _end_matrices(self, ya: Any, yb: Any, p: Any) -> tuple[Any, Any, Any]:
         n = ya.size
         if self.bc_jac is not None:
-            out = call_user(self.bc_jac, ya, yb, *self._more(p))
+            out = ask(self.bc_jac, ya, yb, *self._more(p))
             by_a, by_b, *by_p = map(floats, out)
             return by_a, by_b, by_p[0] if self.k else tnp.zeros((n, 0))
         by_p = _columns(lambda p: self.at_ends(ya, yb, p), p, np.eye(self.k)) if self.k else tnp.zeros((n, 0))

@@ -24,7 +24,8 @@ from tracejit.ops._lazy import scipy_module
 from tracejit.scipy.integrating.gauss_kronrod import RULE15, RULE21
 from tracejit.scipy.integrating.recording import check_room, put
 from tracejit.scipy.integrating.vectorized.elements import real, values
-from tracejit.tracing import box, call_user, caller, to_raw
+from tracejit.scipy.solving import ask
+from tracejit.tracing import box, caller, to_raw
 
 #: Boxes that there is room for at first, and the most points of a rule.
 _FIRST, _POINTS = 512, 1 << 20
@@ -184,7 +185,7 @@ def cubature(
     sign = tnp.where(tnp.sum(a > b) % 2 == 1, -1.0, 1.0)
 
     def plain(x: Any) -> Any:
-        return values("cubature", call_user(f, x, *args))
+        return values("cubature", ask(f, x, *args))
 
     g, a, b, infinite = _infinite(plain, tnp.minimum(a, b), tnp.maximum(a, b))
     given = [] if points is None else [tnp.asarray(p) for p in points]

@@ -23,7 +23,8 @@ from tracejit.scipy.integrating.vectorized.tanh_sinh import (
     integrals,
     refuse_if,
 )
-from tracejit.tracing import call_user, to_raw, wrap
+from tracejit.scipy.solving import ask
+from tracejit.tracing import to_raw, wrap
 
 
 def _refuse(name: str, problem: str, remedy: str) -> None:
@@ -128,7 +129,7 @@ def tanhsinh(
     how = How(first, last, tolerance(atol, -np.inf if log else 0.0, bool(log)), rtol, bool(log))
     a, b = tnp.broadcast_arrays(real("tanhsinh", a), real("tanhsinh", b))
     c, *more = tnp.broadcast_arrays(middles(a, b), *map(tnp.asarray, args))
-    middle = values("tanhsinh", call_user(f, c, *more))
+    middle = values("tanhsinh", ask(f, c, *more))
     shape = _shape_of(middle.shape, c.shape, bool(preserve_shape))
     size = math.prod(shape)
     more = [x.reshape(size, 1) for x in more]
@@ -138,7 +139,7 @@ def tanhsinh(
         k = x.shape[1]
         if preserve_shape:
             x = x.reshape(*shape, k)[picked]
-        return values("tanhsinh", call_user(f, x, *more)).reshape(size, k)
+        return values("tanhsinh", ask(f, x, *more)).reshape(size, k)
 
     ends = [tnp.broadcast_to(x, shape).reshape(size) for x in (a, b)]
     found = integrals(of_rows, ends[0], ends[1], middle.reshape(size), how)

@@ -28,7 +28,8 @@ from tracejit.scipy.integrating.vectorized.tanh_sinh import (
     times,
     total,
 )
-from tracejit.tracing import call_user, to_raw
+from tracejit.scipy.solving import ask
+from tracejit.tracing import to_raw
 
 Function = Callable[..., Any]
 #: Terms that are computed together.
@@ -79,13 +80,13 @@ def nsum(
     a, b, step = tnp.broadcast_arrays(*(real("nsum", x) for x in (a, b, step)))
     first, *more = tnp.broadcast_arrays(a, *map(tnp.asarray, several(args)))
     shape, size = first.shape, math.prod(first.shape)
-    if values("nsum", call_user(f, first, *more)).shape != shape:
+    if values("nsum", ask(f, first, *more)).shape != shape:
         problem = "The shape of the array returned by `func` must be the same as the broadcasted shape of `x` and all"
         raise ValueError(problem + " other `args`.")
     more = [x.reshape(size, 1) for x in more]
 
     def of_rows(x: Any) -> Any:
-        return tnp.broadcast_to(values("nsum", call_user(f, x, *more)), x.shape)
+        return tnp.broadcast_to(values("nsum", ask(f, x, *more)), x.shape)
 
     limits = _Limits(*(tnp.broadcast_to(x, shape).reshape(size) for x in (a, b, step)))
     found = _sums(of_rows, limits, int(maxterms), how)

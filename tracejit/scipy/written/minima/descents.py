@@ -1,8 +1,9 @@
 """Minima by gradients: BFGS, conjugate gradients, and Newton's method with conjugate gradients.
 
 J. Nocedal and S. J. Wright, Numerical Optimization: algorithms 6.1 (BFGS), 5.4 (Polak and Ribière's choice, with a
-test of descent) and 7.1. The line searches are those of `steps`. Each gives (x, value, gradient, counts of values and
-gradients, steps, status, and what else its result has).
+test of descent) and 7.1. The line searches are those of `steps`. Each calls `told(tell, x, value)` after every step, if
+there is a `tell`, and gives (x, value, gradient, counts of values and gradients, steps, status, and what else its
+result has).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.scipy.written.minima.points import first, moved, sloped
+from tracejit.scipy.written.minima.reports import told
 from tracejit.scipy.written.minima.steps import search
 
 _EPS = float(np.finfo(float).eps)
@@ -47,7 +49,7 @@ def _ended(status: Any, steps: Any, most: Any, size: Any, x: Any, f: Any) -> Any
     return status
 
 
-def bfgs(both: Any, x: Any, inverse: Any, options: Any) -> Any:
+def bfgs(both: Any, x: Any, inverse: Any, options: Any, tell: Any = None) -> Any:
     """BFGS; `options` are (gtol, norm, maxiter, xrtol, c1, c2). The last of its results is the inverse Hessian."""
     gtol, norm, most, xrtol, c1, c2 = options
     limits = c1, c2, np.float64(1e-100), np.float64(1e100), True
@@ -71,6 +73,8 @@ def bfgs(both: Any, x: Any, inverse: Any, options: Any) -> Any:
         before = f
         f, g = at[1], at[2]
         steps += 1
+        if tell is not None:
+            told(tell, x, f)
         size = size_of(g, norm)
         if size <= gtol or a * np.sqrt(np.sum(p * p)) <= xrtol * (xrtol + np.sqrt(np.sum(x * x))):
             break
@@ -88,7 +92,7 @@ def bfgs(both: Any, x: Any, inverse: Any, options: Any) -> Any:
     return x, f, g, at[5], at[6], steps, _ended(status, steps, most, size, x, f), inverse
 
 
-def conjugate(both: Any, x: Any, options: Any) -> Any:
+def conjugate(both: Any, x: Any, options: Any, tell: Any = None) -> Any:
     """Conjugate gradients; `options` are (gtol, norm, maxiter, c1, c2)."""
     gtol, norm, most, c1, c2 = options
     limits = c1, c2, np.float64(1e-100), np.float64(1e100), True
@@ -113,6 +117,8 @@ def conjugate(both: Any, x: Any, options: Any) -> Any:
         f, g = at[1], at[2]
         size = size_of(g, norm)
         steps += 1
+        if tell is not None:
+            told(tell, x, f)
     return x, f, g, at[5], at[6], steps, _ended(status, steps, most, size, x, f)
 
 
@@ -122,7 +128,7 @@ def _turned(new: Any, g: Any, p: Any, length: Any) -> Any:
     return -new + (beta if beta > 0 else np.float64(0.0)) * p
 
 
-def newton(both: Any, curved: Any, x: Any, options: Any) -> Any:
+def newton(both: Any, curved: Any, x: Any, options: Any, tell: Any = None) -> Any:
     """Newton's method, with truncated conjugate gradients; `options` are (xtol, maxiter, c1, c2).
 
     `curved(at, x, p, matrix)` gives the Hessian times p, and the point; `curved(at, x, None, None)` the matrix that it
@@ -157,6 +163,8 @@ def newton(both: Any, curved: Any, x: Any, options: Any) -> Any:
         before = f
         f = at[1]
         steps += 1
+        if tell is not None:
+            told(tell, x, f)
         moved_by = np.sum(np.abs(a * p))
     if status == 0 and (np.isnan(f) or np.isnan(moved_by)):
         status = np.int64(3)

@@ -30,6 +30,7 @@ from tracejit.scipy.written.minima.memory import (
     stored,
 )
 from tracejit.scipy.written.minima.points import either, first, moved, sloped, valued
+from tracejit.scipy.written.minima.reports import told
 from tracejit.scipy.written.minima.steps import safeguarded
 
 _EPS = float(np.finfo(float).eps)
@@ -170,13 +171,13 @@ def _towards(b: Box, bounded: Any, state: Any, steps: Any) -> Any:
     return z, inner, free, bad
 
 
-def lbfgsb(both: Any, x: Any, low: Any, high: Any, options: Any) -> Any:
+def lbfgsb(both: Any, x: Any, low: Any, high: Any, options: Any, tell: Any = None) -> Any:
     """The minimum: (x, value that was computed last, gradient, counts of values and gradients, steps, code, and
     the steps and changes in the order in which SciPy stores them, with their number).
 
     `options` are (the size of the memory, ftol, gtol, the most steps, calls and tries of a line search, whether there
     are bounds). The code is 1 for a small gradient, 2 for little progress, 3 and 4 after too many steps or calls, 5
-    where no step was found."""
+    where no step was found. After each step there is `told(tell, x, value)`, if there is a `tell`."""
     m, ftol, gtol, most, most_calls, most_tries, bounded = options
     b = box(low, high)
     at = first(both, x)
@@ -200,6 +201,8 @@ def lbfgsb(both: Any, x: Any, low: Any, high: Any, options: Any) -> Any:
                 d, changes = z - x, at[2] - g
                 old, x, f, g = f, at[0], at[1], at[2]
                 steps += 1
+                if tell is not None:
+                    told(tell, x, f)
                 if steps >= most:
                     code = np.int64(3)
                 elif at[5] > most_calls:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.scipy.written.minima.numbers import best, bracket, brent
+from tracejit.scipy.written.minima.reports import told
 
 
 def _along(f: Any, x: Any, direction: Any, value: Any, tol: Any) -> Any:
@@ -36,12 +37,14 @@ def _along(f: Any, x: Any, direction: Any, value: Any, tol: Any) -> Any:
     return value, x, direction, calls, enough
 
 
-def powell(f: Any, x: Any, directions: Any, options: Any) -> Any:
+def powell(f: Any, x: Any, directions: Any, options: Any, tell: Any = None) -> Any:
     """(x, value, directions, steps, calls, status); `options` are (xtol, ftol, the most steps and calls).
+    After each step there is `told(tell, x, value)`, if there is a `tell`.
 
     The status 4 is that of a search that finds no end, which SciPy raises. SciPy stops at the call that is one too
     many. Here the search along a line in which it comes is done to its end, and left out."""
     xtol, ftol, most, most_calls = options
+    all_calls = np.int64(min(most_calls, 2**62))  # which may be infinity
     tol = xtol * 100
     n = len(x)
     value = f(x)
@@ -60,7 +63,7 @@ def powell(f: Any, x: Any, directions: Any, options: Any) -> Any:
             if not enough:
                 failed, going = True, False
             elif calls + more > most_calls:
-                calls, going = np.int64(most_calls), False
+                calls, going = all_calls, False
             else:
                 calls += more
                 if value - low > delta:
@@ -69,6 +72,8 @@ def powell(f: Any, x: Any, directions: Any, options: Any) -> Any:
             i += 1
         if going:
             steps += 1
+            if tell is not None:
+                told(tell, x, value)
             near = 2.0 * (first - value) <= ftol * (np.abs(first) + np.abs(value)) + 1e-20
             none = np.isnan(first) and np.isnan(value)
             going = not (near or calls >= most_calls or steps >= most or none)
@@ -87,7 +92,7 @@ def powell(f: Any, x: Any, directions: Any, options: Any) -> Any:
                 if not enough:
                     failed, going = True, False
                 elif calls + more > most_calls:
-                    calls, going = np.int64(most_calls), False
+                    calls, going = all_calls, False
                 else:
                     calls += more
                     value, x = low, moved

@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 
 from tracejit.scipy.written.minima.points import first, moved, sloped, valued
+from tracejit.scipy.written.minima.reports import told
 from tracejit.scipy.written.minima.triangles import factored, lower_solved, smallest, upper_solved
 
 _EPS = float(np.finfo(float).eps)
 
 
-def trusted(both: Any, bent: Any, times: Any, x: Any, options: Any) -> Any:
+def trusted(both: Any, bent: Any, times: Any, x: Any, options: Any, tell: Any = None) -> Any:
     """The minimum: (x, value, gradient, Hessian, counts of values, gradients and Hessians, steps, status).
 
     `bent(x)` is the Hessian, `times(x, H, p)` its product with p, and how often it was asked for. `options` are (the
     first radius, the largest one, eta, gtol, maxiter, whether steps are nearly exact, how many tries each has then,
-    whether only products are known). The status 4 says that SciPy refuses what is not finite."""
+    whether only products are known). The status 4 says that SciPy refuses what is not finite. After each step there is
+    `told(tell, x, value)`, if there is a `tell`."""
     radius, largest, eta, gtol, most, exact, tries, products = options
     radius, largest = np.float64(radius), np.float64(largest)
     at = first(both, x)
@@ -84,6 +86,8 @@ def trusted(both: Any, bent: Any, times: Any, x: Any, options: Any) -> Any:
                 status = np.int64(4)
                 break
         steps += 1
+        if tell is not None:
+            told(tell, x, f)
         if size < gtol:
             break
         if steps >= most:

@@ -1,9 +1,11 @@
-"""What SciPy's minimizers print and warn of with the option `disp`: entries of the program, as the user's own are."""
+"""What SciPy's minimizers print and warn of with the option `disp`, and whom they call after each step."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
+
+import numpy as np
 
 from tracejit.ops._lazy import scipy_module
 
@@ -31,3 +33,15 @@ def simplex(code: Any, texts: tuple[str, ...], value: Any, counts: tuple[Any, ..
     for k in range(1, len(texts)):
         if code == k:
             warnings.warn(texts[k], RuntimeWarning, stacklevel=3)
+
+
+def told(tell: Any, x: Any, f: Any) -> None:
+    """A call of a callback with a point, or with what `make` makes of that and its value; `tell` are both, and what
+    sees to it that the callback has not written into the point."""
+    callback, make, kept = tell
+    point = np.array(x)
+    if make is None:
+        callback(point)
+    else:
+        callback(intermediate_result=make(x=point, fun=f))
+        kept(point)

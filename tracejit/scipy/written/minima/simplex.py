@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ops._lazy import scipy_module
+from tracejit.scipy.written.minima.reports import told
 
 
 def around(x: Any, low: Any, high: Any, bounded: bool) -> Any:
@@ -40,9 +41,10 @@ def inside(corners: Any, low: Any, high: Any) -> Any:
     return np.clip(np.where(corners > high, 2 * high - corners, corners), low, high)
 
 
-def nelder_mead(f: Any, corners: Any, low: Any, high: Any, options: Any) -> Any:
+def nelder_mead(f: Any, corners: Any, low: Any, high: Any, options: Any, tell: Any = None) -> Any:
     """The minimum from a simplex: (corners, values, steps, calls, status). `options` are (xatol, fatol, the most steps
-    and calls, whether the coefficients depend on the number of unknowns, whether there are bounds)."""
+    and calls, whether the coefficients depend on the number of unknowns, whether there are bounds).
+    After each step there is `told(tell, x, value)`, if there is a `tell`."""
     xatol, fatol, most, most_calls, adaptive, bounded = options
     n = corners.shape[1]
     dim = float(n)
@@ -116,6 +118,8 @@ def nelder_mead(f: Any, corners: Any, low: Any, high: Any, options: Any) -> Any:
             steps += 1
         order = np.argsort(values)
         corners, values = corners[order], values[order]
+        if tell is not None:
+            told(tell, corners[0], values[0])
     status = np.int64(0)
     if calls >= most_calls:
         status = np.int64(1)
