@@ -87,14 +87,15 @@ def scale_by_adam(
         count = state.count + 1
         mu = tree.map(lambda g, m: b1 * m + (1 - b1) * g, updates, state.mu)
         nu = tree.map(lambda g, v: b2 * v + (1 - b2) * squared(g), updates, state.nu)
-        first, ahead, second = 1 - b1**count, 1 - b1 ** (count + 1), 1 - b2**count
+        # As factors: a division of all parameters takes as long as reading them.
+        first, ahead, second = 1 / (1 - b1**count), 1 / (1 - b1 ** (count + 1)), 1 / (1 - b2**count)
 
         def direction(g: Any, m: Any, v: Any) -> Any:
             if nesterov:
-                m = b1 * m / as_dtype(ahead, v) + (1 - b1) * g / as_dtype(first, v)
+                m = as_dtype(b1 * ahead, v) * m + as_dtype((1 - b1) * first, v) * g
             else:
-                m = m / as_dtype(first, v)
-            return m / (tnp.sqrt(v / as_dtype(second, v) + eps_root) + eps)
+                m = as_dtype(first, v) * m
+            return m / (tnp.sqrt(as_dtype(second, v) * v + eps_root) + eps)
 
         return tree.map(direction, updates, mu, nu), TwoMomentsState(count, mu, nu)
 
