@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import dtypes, ops
 from tracejit.control.custom.public import custom_jvp
 from tracejit.errors import ArgumentError
 from tracejit.numpy import linalg
@@ -16,6 +16,7 @@ from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy, refuse
+from tracejit.scipy.linalg.turned import hessenberg_form, reflected, schur_form
 from tracejit.tracing import to_raw, wrap
 
 _d = ops.decompositions
@@ -188,30 +189,25 @@ def schur(
     sort: Any = None,
     check_finite: bool = True,
 ) -> Any:
-    """T, Z with a = Z T Zᴴ: the real form, or for `output` 'complex' the triangular one. No derivative."""
+    """T, Z with a = Z T Zᴴ: the real form, or for `output` 'complex' the triangular one, which has no derivative."""
     refuse("schur", sort=sort)
     x = matrix("schur", a)
-    t, z = _d.schur.schur(c.to_complex(x) if output in ("complex", "c") else x)
+    if output not in ("complex", "c") and not dtypes.is_complex(dtype_of(x)):
+        return schur_form(wrap(x))
+    t, z = _d.schur.schur(c.to_complex(x))
     return wrap(t), wrap(z)
 
 
 @of_scipy
 def hessenberg(a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The Hessenberg form (without balancing), and Q with a = Q H Qᴴ for `calc_q`. No derivative."""
-    packed, taus = _d.schur.hessenberg(matrix("hessenberg", a))
-    form = wrap(c.triu(packed, -1))
-    if not calc_q:
-        return form
-    n = shape_of(packed)[-1]
-    one = wrap(c.eye_like(packed))
-    if n < 2:
-        return form, one
-    inner = _d.householder.householder_product(ops.slices.slice(
-        packed, start_indices=(*(0 for _ in shape_of(packed)[:-2]), 1, 0), limit_indices=(*shape_of(packed)[:-1], n - 1)
-    ), taus)  # fmt: skip
-    corner = tnp[np.pad](wrap(inner), [(0, 0)] * (len(shape_of(packed)) - 2) + [(1, 0), (1, 0)])
-    first = (np.arange(n)[:, None] == 0) & (np.arange(n) == 0)
-    return form, tnp[np.where](first, one, corner)
+    """The Hessenberg form (without balancing), and Q with a = Q H Qᴴ for `calc_q`. No derivative of complex ones."""
+    x = matrix("hessenberg", a)
+    if dtypes.is_complex(dtype_of(x)):
+        packed, taus = _d.schur.hessenberg(x)
+        form = wrap(c.triu(packed, -1))
+        return (form, reflected(packed, taus)) if calc_q else form
+    form, q = hessenberg_form(wrap(x))
+    return (form, q) if calc_q else form
 
 
 @of_scipy

@@ -32,7 +32,7 @@ schur_op = c.factorization(
     "a = z t zᴴ with t (quasi) upper triangular",
     type=_type,
     eval=_eval,
-    jvp=not_differentiable("the Schur form has no derivative rule; use eig or eigh"),
+    jvp=not_differentiable("the phases of its vectors are LAPACK's choice; use the real form, eig or eigh"),
 )
 
 
