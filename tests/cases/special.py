@@ -32,6 +32,12 @@ def at(name: str, first: float) -> Any:
     return lambda x: getattr(special, name)(first, x)
 
 
+def _beta_grad(x: Any) -> Any:
+    """By the place, with parameters that carry no tangents."""
+    a, b = (ops.create.convert(np.array(v), dtype_of(x)) for v in ([0.7, 3.0, 9.0], [2.0, 1.5, 0.4]))
+    return special.random_beta_grad(a, b, x, ops.arithmetic.sub(1, x))
+
+
 def _betainc(name: str) -> Any:
     """With whole parameters, which carry no tangents."""
 
@@ -114,6 +120,7 @@ CASES: dict[str, list[Case]] = {
         case(lambda a, x: special.random_gamma_grad(ops.create.stop_gradient(a), ops.create.stop_gradient(x)),
              positive(3), positive(3), smooth=False),
     ],
+    "random_beta_grad": [case(_beta_grad, unit(3), **_LOOSE)],
     "igammainv": [case(at("igammainv", 2.5), unit(2, 3), **_LOOSE)],
     "igammacinv": [case(at("igammacinv", 2.5), unit(2, 3), **_LOOSE)],
     "regularized_incomplete_beta": [case(_betainc("regularized_incomplete_beta"), *_WHOLE, unit(3))],

@@ -144,6 +144,8 @@ def test_grids() -> None:
     np.testing.assert_allclose(tj.jit(polished)(0.6), polished(0.6), rtol=1e-6)
     plain = lambda c: so.brute(lambda x: valley(x, c), [(0, 1), slice(0, 1, 0.1)], finish=None)
     np.testing.assert_array_equal(tj.jit(plain)(0.6), plain(0.6))
+    line = lambda c: so.brute(lambda x: (x[0] - c) ** 2, [(0, 1)], Ns=5, finish=None)
+    np.testing.assert_array_equal(tj.jit(line)(0.6), line(0.6))
 
 
 def test_linear_squares_in_a_box() -> None:

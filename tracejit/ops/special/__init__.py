@@ -39,6 +39,7 @@ from tracejit.ops.special.incomplete import (
     igammac,
     igammacinv,
     igammainv,
+    random_beta_grad,
     random_gamma_grad,
     regularized_incomplete_beta,
 )
@@ -110,6 +111,7 @@ __all__ = [
     "ndtri",
     "poch",
     "polygamma",
+    "random_beta_grad",
     "random_gamma_grad",
     "regularized_incomplete_beta",
     "rgamma_complex",

@@ -42,7 +42,7 @@ def kernel(k: Any, a: Any, x: Any) -> Any:
 def evaluate(a: Any, x: Any) -> Any:
     """The same for arrays of float64."""
     a, x = np.broadcast_arrays(np.asarray(a, F64), np.asarray(x, F64))
-    return _slope(_Arrays(), a, x)
+    return _slope(Arrays(), a, x)
 
 
 def _slope(k: Any, a: Any, x: Any) -> Any:
@@ -144,7 +144,7 @@ def _abs(k: Any, x: Any) -> Any:
     return k.select(k.lt(x, 0.0), k.neg(x), x)
 
 
-class _Arrays:
+class Arrays:
     """What the code above asks of `k`, on NumPy arrays: loops run until no element goes on."""
 
     and_, or_, not_ = np.logical_and, np.logical_or, np.logical_not

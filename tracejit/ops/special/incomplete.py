@@ -8,12 +8,12 @@ from typing import Any
 from tracejit.ir.avals import aval_of
 from tracejit.ir.kernel import Composite
 from tracejit.ir.primitive import binds
-from tracejit.ops.building.helpers import pointwise
+from tracejit.ops.building.helpers import Derivative, pointwise
 from tracejit.ops.creation.create import convert_element_type
-from tracejit.ops.elementwise.arithmetic import add, mul, neg, reciprocal, sub
+from tracejit.ops.elementwise.arithmetic import add, div, mul, neg, reciprocal, sub
 from tracejit.ops.elementwise.compare import eq, select
 from tracejit.ops.elementwise.transcendental import exp, log
-from tracejit.ops.special import gamma_slope, jets
+from tracejit.ops.special import beta_slope, gamma_slope, jets
 from tracejit.ops.special.building import F64, in_double, no_derivative, special, times
 from tracejit.ops.special.gamma import betaln, digamma, lgamma, polygamma
 from tracejit.ops.special.integrals import xlog1py, xlogy
@@ -124,12 +124,48 @@ igammacinv = special(
     cost=500,
 )
 
+
+def _beta_grad_slope(ans: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
+    """By x, and by y with it: that of -(dI/da)/(dI/dx), where d²I/dadx is the density's derivative by a."""
+    steep = sub(log(x), sub(digamma(a), digamma(add(a, b))))
+    return neg(add(steep, mul(ans, sub(div(sub(a, 1), x), div(sub(b, 1), y)))))
+
+
+random_beta_grad = special(
+    "random_beta_grad",
+    "the derivative by a of a sample x = 1 - y of the beta distribution",
+    beta_slope.evaluate,
+    no_derivative("random_beta_grad", "a"),
+    no_derivative("random_beta_grad", "b"),
+    times(_beta_grad_slope),
+    None,
+    kernel=beta_slope.kernel,
+    cost=2000,
+)
+
+
+def beta_grads(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
+    """The derivatives by a and b of the beta distribution's quantile x, at a constant probability."""
+    y = sub(1, x)
+    return random_beta_grad(a, b, x, y), neg(random_beta_grad(b, a, y, x))
+
+
+def _beta_grad(n: int) -> Derivative:
+    """That of betainc by one of both."""
+
+    def coefficient(ans: Any, a: Any, b: Any, x: Any) -> Any:
+        slope = beta_grads(a, b, x)[n]
+        return select(eq(slope, 0), 0.0, neg(mul(beta_density(a, b, x), slope)))
+
+    return times(coefficient)
+
+
 regularized_incomplete_beta = special(
     "regularized_incomplete_beta",
     "the incomplete beta function I(a, b, x), regularized",
     "betainc",
-    no_derivative("regularized_incomplete_beta", "a"),
-    no_derivative("regularized_incomplete_beta", "b"),
+    _beta_grad(0),
+    _beta_grad(1),
     times(lambda ans, a, b, x: beta_density(a, b, x)),
     cost=300,
 )
@@ -138,8 +174,8 @@ betaincinv = special(
     "betaincinv",
     "the inverse of the incomplete beta function in x",
     "betaincinv",
-    no_derivative("betaincinv", "a"),
-    no_derivative("betaincinv", "b"),
+    times(lambda ans, a, b, y: beta_grads(a, b, ans)[0]),
+    times(lambda ans, a, b, y: beta_grads(a, b, ans)[1]),
     times(lambda ans, a, b, y: reciprocal(beta_density(a, b, ans))),
     cost=800,
 )

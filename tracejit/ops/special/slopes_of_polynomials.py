@@ -14,15 +14,17 @@ from tracejit.ops.special.algebra import Term, of, where
 from tracejit.ops.special.gamma import betaln as _betaln
 from tracejit.ops.special.gamma import binom as _binom
 from tracejit.ops.special.gamma import lgamma as _lgamma
+from tracejit.ops.special.incomplete import random_beta_grad as _beta_grad
 from tracejit.ops.special.integrals import xlog1py as _xlog1py
 from tracejit.ops.special.integrals import xlogy as _xlogy
 from tracejit.ops.special.named import term as f
 from tracejit.ops.special.normal import erf as _erf
 from tracejit.ops.special.normal import ndtri as _ndtri
-from tracejit.ops.special.slopes import exp, log, slopes, sqrt
+from tracejit.ops.special.slopes import exp, log, sign, slopes, sqrt
 
 lgamma, betaln, binom, xlogy, xlog1py = map(of, (_lgamma, _betaln, _binom, _xlogy, _xlog1py))
 ndtri, erf, log1p, floor, cosh = map(of, (_ndtri, _erf, tr.log1p, arithmetic.floor, tr.cosh))
+beta_slope = of(_beta_grad)
 LOG_2PI = math.log(2 * math.pi)
 
 # ---------------------------------------------------------------- orthogonal polynomials
@@ -111,15 +113,46 @@ def _chi2_density(v: Term, x: Term) -> Term:
 
 
 slopes("chdtri", None, lambda x, v, p: -1 / _chi2_density(v, x))
-slopes("betaincc", None, None, lambda y, a, b, x: -_beta(a, b, x))
-slopes("betainccinv", None, None, lambda x, a, b, p: -1 / _beta(a, b, x))
+
+
+def _beta_slope(a: Term, b: Term, x: Term) -> Term:
+    """Of the upper probability, by a."""
+    return _beta(a, b, x) * beta_slope(a * 1, b * 1, x * 1, 1 - x)
+
+
+def _other_beta_slope(a: Term, b: Term, x: Term) -> Term:
+    """The same by b."""
+    return -_beta(a, b, x) * beta_slope(b * 1, a * 1, 1 - x, x * 1)
+
+
+def _t_slope(v: Term, t: Term) -> Term:
+    """Of the probability of Student's t, by the degrees of freedom: half of I(v/2, 1/2, v / (v + t**2)) for t < 0."""
+    total = v + t * t
+    a, b, x, y = v / 2, v * 0 + 0.5, v / total, t * t / total
+    density = exp((a - 1) * log(x) - log(y) / 2 - betaln(a, b))
+    slope = density * (y / total - beta_slope(a, b, x, y) / 2) / 2 * -sign(t)
+    return where(t, "eq", 0, t * 0, slope)
+
+
+slopes(
+    "betaincc",
+    lambda y, a, b, x: _beta_slope(a, b, x),
+    lambda y, a, b, x: _other_beta_slope(a, b, x),
+    lambda y, a, b, x: -_beta(a, b, x),
+)
+slopes(
+    "betainccinv",
+    lambda x, a, b, p: beta_slope(a * 1, b * 1, x, 1 - x),
+    lambda x, a, b, p: -beta_slope(b * 1, a * 1, 1 - x, x),
+    lambda x, a, b, p: -1 / _beta(a, b, x),
+)
 slopes("fdtr", None, None, lambda p, n, m, x: _f_density(n, m, x))
 slopes("fdtrc", None, None, lambda p, n, m, x: -_f_density(n, m, x))
 slopes("fdtri", None, None, lambda x, n, m, p: 1 / _f_density(n, m, x))
 slopes("gdtria", lambda a, p, b, x: 1 / (x * _gamma(b, a * x)), None, lambda a, p, b, x: -(a / x))
 slopes("gdtrix", lambda x, a, b, p: -(x / a), None, lambda x, a, b, p: 1 / (a * _gamma(b, a * x)))
-slopes("stdtr", None, lambda p, v, t: _t_density(v, t))
-slopes("stdtrit", None, lambda t, v, p: 1 / _t_density(v, t))
+slopes("stdtr", lambda p, v, t: _t_slope(v, t), lambda p, v, t: _t_density(v, t))
+slopes("stdtrit", lambda t, v, p: -(_t_slope(v, t) / _t_density(v, t)), lambda t, v, p: 1 / _t_density(v, t))
 slopes("ndtri_exp", lambda x, y: exp(y) / _normal(x))
 slopes("nbdtr", None, None, lambda y, k, n, p: _beta(n, k + 1, p))
 slopes("nbdtrc", None, None, lambda y, k, n, p: -_beta(n, k + 1, p))

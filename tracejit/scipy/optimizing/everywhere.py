@@ -130,7 +130,7 @@ def brute(
     shape = (n,) if n > 1 else ()
 
     def value(x: Any) -> Any:
-        return solving.scalar(inner(x.reshape(shape) if n == 1 and finish is None else x))
+        return solving.scalar(inner(x))  # of a vector, also where it has one element
 
     known = [r if isinstance(r, slice) else tuple(map(float, r)) for r in ranges]
 
