@@ -217,7 +217,7 @@ def test_least_squares_with_bounds() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda a: so.minimize(energy, START, args=(a,), callback=lambda x: None).x,
+        lambda a: so.minimize(energy, START, args=(a,), method="SLSQP", callback=lambda x: None).x,
         lambda a: so.minimize(energy, START, args=(a,), method="SLSQP").multipliers,
         lambda a: so.root(system, [1.0, 1.0], args=(a[0],), jac=True).x,
         lambda a: so.fsolve(system, [1.0, 1.0], args=(a[0],), band=(1, 1)),

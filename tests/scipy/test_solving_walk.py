@@ -65,7 +65,11 @@ def eagerly(case: Case) -> None:
 
 def second(case: Case) -> None:
     f = number(case)
-    close(tj.jit(tj.hessian(f))(AT), differences(tj.jit(tj.grad(f))), max(case.near, 1e-3))
+    got, want = tj.jit(tj.hessian(f))(AT), differences(tj.jit(tj.grad(f)))
+    if case.near < 1e-2:
+        close(got, want, max(case.near, 1e-3))
+    else:  # searches that end less near: the differences are of gradients at other places
+        np.testing.assert_allclose(got, want, atol=case.near * np.abs(want).max())
 
 
 def lanes(case: Case) -> None:
