@@ -17,8 +17,8 @@ from tracejit.frontend.active import use
 from tracejit.frontend.capture import Capture, EagerCapture, Unfollowed
 from tracejit.frontend.given import is_shadowed, kind_of, unseen
 from tracejit.frontend.guards import GuardSet
-from tracejit.frontend.outside.users import changed
 from tracejit.frontend.prepare import Prepared, call, followed, prepare
+from tracejit.frontend.rewrite.blocks.held import changed
 from tracejit.frontend.session import Session
 from tracejit.frontend.shadows.containers import is_container, is_derived
 from tracejit.frontend.shadows.host import users_own

@@ -32,8 +32,8 @@ from tracejit.errors import (
 )
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.numbered import Numbered
-from tracejit.frontend.outside import users
 from tracejit.frontend.raw.numbers import LENT, Raw
+from tracejit.frontend.shadows.host import run_later
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -137,7 +137,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
                 raise TraceAgain from None
             raise
         _refuse_what_is_seen(session, trace, store)
-        if session.given and any(map(users.run_later, trace.eqns)):
+        if session.given and any(map(run_later, trace.eqns)):
             session.serve_these()
         _enter_generators(trace, session.handles)
         apart = Apart.of(session.changes, call.taken_apart)
@@ -282,7 +282,7 @@ def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:
     """Whether a program does anything besides computing, by which it might be seen when places of outside are stored,
     or stores what cached functions would store only once, or in a container that a condition chooses. Draws and entries
     are not among it: who sees these is looked at in each call (`Program.leaves_to_python`)."""
-    acts = any(map(users.run_later, eqns)) or not all(can_be_done_over(e.effects) for e in eqns)
+    acts = any(map(run_later, eqns)) or not all(can_be_done_over(e.effects) for e in eqns)
     return acts or bool(session.callbacks or session.cached_calls or session.choices.found)
 
 

@@ -13,16 +13,33 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tracejit.control.custom.closures import StagedRule, StagedRules
+from tracejit.control.custom.jvp import UserRule, custom_jvp
+from tracejit.control.custom.rules import Call
+from tracejit.control.custom.vjp import UserRules, custom_vjp
 from tracejit.frontend import active
 from tracejit.frontend.checks import Check
-from tracejit.frontend.outside.users import are_users
+from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import behind, objects
 from tracejit.frontend.shadows.functions import codes_in, contents
 from tracejit.frontend.shadows.scopes import GuardedGlobals
+from tracejit.ir.jaxpr import Eqn, Jaxpr, sub_jaxprs
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+#: The attributes of objects that hold functions.
+_PARTS = {
+    UserRule: ("jvp", "call"),
+    UserRules: ("user_fwd", "user_bwd", "call"),
+    Call: ("fun", "nondiff"),
+    custom_jvp: ("fun", "jvp"),
+    custom_vjp: ("fun", "fwd", "bwd"),
+    functools.partial: ("func", "args", "keywords"),
+    types.MethodType: ("__func__", "__self__"),
+}
 
 
 def users_own(value: Any) -> Any:
@@ -203,3 +220,61 @@ def _root(node: Node) -> Any:
 def _roots(check: Check) -> list[Any]:
     nodes = [check.node, check.expected] if check.kind == "alias" else [check.node]
     return [_root(n) for n in nodes if n.parent is not None]
+
+
+# ---- whose functions a program runs
+
+
+def run_later(eqn: Eqn) -> bool:
+    """Whether functions of the user's run when the equation does, or when it is transformed."""
+    return _any_in(sub_jaxprs(eqn.params)) or any(
+        are_users(p) for name, p in eqn.params.items() if "rule" in name or isinstance(p, _FUNCTIONS)
+    )
+
+
+def _any_in(jaxprs: Any) -> bool:
+    return any(run_later(e) for jaxpr in jaxprs for e in jaxpr.eqns)
+
+
+def are_users(x: Any) -> bool:
+    """Whether a rule or callback is one of the user's, or may call one: it closes over it."""
+    met: set[int] = set()
+    left = [x]
+    while left:
+        y = left.pop()
+        if id(y) in met:
+            continue
+        met.add(id(y))
+        if isinstance(y, (StagedRule, StagedRules)):
+            if _any_in(v for v in vars(y).values() if isinstance(v, Jaxpr)):
+                return True
+        elif isinstance(y, types.FunctionType):
+            if not is_library_function(y):
+                return True
+            left += _held(y)
+        elif type(y) in _PARTS:
+            left += [getattr(y, name) for name in _PARTS[type(y)]]
+        elif hasattr(y, "rule"):  # mapped, or differentiated
+            left.append(y.rule)
+        elif isinstance(y, (tuple, list)):
+            left += y
+        elif isinstance(y, dict):
+            left += y.values()
+        elif callable(y) and not _is_known(y):
+            return True
+    return False
+
+
+def _held(f: types.FunctionType) -> Iterator[Any]:
+    yield from f.__defaults__ or ()
+    for cell in f.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+
+
+def _is_known(x: Any) -> bool:
+    """Whether what can be called is a class, a function of a library's in C, or an object of ours."""
+    module = type(x).__module__.partition(".")[0]
+    return isinstance(x, (type, types.BuiltinFunctionType)) or module in ("tracejit", "numpy", "scipy")

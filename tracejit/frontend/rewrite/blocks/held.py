@@ -4,11 +4,12 @@ a loop or branch."""
 from __future__ import annotations
 
 import collections
+import contextlib
 import io
 import operator
 import sys
 import types
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,9 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, pu
 from tracejit.frontend.rewrite.held_kinds import kind_of
 from tracejit.frontend.shadows import randoms, refusing
 from tracejit.frontend.shadows.copied import is_made_within
-from tracejit.tracing import Box
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.jaxpr import DRAWN, JOURNAL
+from tracejit.tracing import Box, current_trace
 
 #: Classes whose objects never change or are looked after elsewhere, by identity: a metaclass may not let its classes be
 #: hashed.
@@ -33,6 +36,7 @@ _SMALL = 4096  # elements of arrays of NumPy's own
 #: objects hold that have nothing to do with it.
 DEPTH = 8
 _ITERATORS = 4
+_TOLD = {JOURNAL: "prints, logs or warns", DRAWN: "draws random numbers"}
 
 
 def _goes_on(cls: type) -> bool:
@@ -290,6 +294,27 @@ class Held:
                 d.__set__(x, value)
             elif _slot(d, x) is not UNBOUND:
                 d.__delete__(x)
+
+
+@contextlib.contextmanager
+def changed(f: Any, args: Sequence[Any] = ()) -> Iterator[list[str]]:
+    """The list has, in the end, what a call of `f` with `args` in this context has done: changes of names and objects,
+    which are as before then, and effects of equations. That it may take items from an iterator is one of them."""
+    found: list[str] = []
+    it = f"{getattr(f, '__name__', 'function')}"
+    held = Containers({it: f, **{f"argument {n}": x for n, x in enumerate(args)}})
+    trace = current_trace()
+    before = len(trace.eqns) if isinstance(trace, StageTrace) else 0
+    try:
+        yield found
+    finally:
+        lost, places = held.restore()
+    names = [lost] if lost is not None else [*places]
+    found += [f"changes `{name.removeprefix(it + '.')}`" for name in names]
+    found += [f"may take items from `{name.removeprefix(it + '.')}`" for name in held.iterators]
+    if isinstance(trace, StageTrace):
+        effects = {e for eqn in trace.eqns[before:] for e in eqn.effects}
+        found += [what for effect, what in _TOLD.items() if effect in effects]
 
 
 def buffer_places(name: str, x: Columns) -> dict[str, Cell]:
