@@ -13,10 +13,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tracejit.control.custom.closures import StagedRule, StagedRules
-from tracejit.control.custom.jvp import UserRule, custom_jvp
-from tracejit.control.custom.rules import Call
-from tracejit.control.custom.vjp import UserRules, custom_vjp
 from tracejit.frontend import active
 from tracejit.frontend.checks import Check
 from tracejit.frontend.origins import is_library_function
@@ -30,13 +26,14 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
-#: The attributes of objects that hold functions.
-_PARTS = {
-    UserRule: ("jvp", "call"),
-    UserRules: ("user_fwd", "user_bwd", "call"),
-    Call: ("fun", "nondiff"),
-    custom_jvp: ("fun", "jvp"),
-    custom_vjp: ("fun", "fwd", "bwd"),
+_RULES = "tracejit.control.custom."  # which is not loaded before it is used
+#: The attributes of objects that hold functions: by name of the classes of rules.
+_PARTS: dict[Any, tuple[str, ...]] = {
+    "UserRule": ("jvp", "call"),
+    "UserRules": ("user_fwd", "user_bwd", "call"),
+    "Call": ("fun", "nondiff"),
+    "custom_jvp": ("fun", "jvp"),
+    "custom_vjp": ("fun", "fwd", "bwd"),
     functools.partial: ("func", "args", "keywords"),
     types.MethodType: ("__func__", "__self__"),
 }
@@ -245,17 +242,19 @@ def are_users(x: Any) -> bool:
         if id(y) in met:
             continue
         met.add(id(y))
-        if isinstance(y, (StagedRule, StagedRules)):
+        cls: Any = type(y)
+        kind = cls.__name__ if cls.__module__.startswith(_RULES) else cls
+        if kind in ("StagedRule", "StagedRules"):
             if _any_in(v for v in vars(y).values() if isinstance(v, Jaxpr)):
                 return True
         elif isinstance(y, types.FunctionType):
             if not is_library_function(y):
                 return True
             left += _held(y)
-        elif type(y) in _PARTS:
-            left += [getattr(y, name) for name in _PARTS[type(y)]]
         elif hasattr(y, "rule"):  # mapped, or differentiated
             left.append(y.rule)
+        elif kind in _PARTS:
+            left += [getattr(y, name) for name in _PARTS[kind]]
         elif isinstance(y, (tuple, list)):
             left += y
         elif isinstance(y, dict):
