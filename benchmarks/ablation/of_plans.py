@@ -263,8 +263,9 @@ PLANNING = (
         "the ranges of integers that loops carry, so that indices need no check",
         ("lowering/emit/regions/spans.py",),
         {
-            "tracejit.lowering.emit.regions.carries:of_carries": lambda inner, given, inits: (
-                [None] * len(inits)
+            "tracejit.lowering.emit.regions.carries:of_carries": lambda inner, given, inits, entry: (
+                [None] * len(inits),
+                [None] * len(inits),
             )
         },
         (
@@ -275,6 +276,20 @@ PLANNING = (
             "programs: gauss with pivots",
             "programs: pattern positions",
         ),
+    ),
+    Mechanism(
+        "what conditions say",
+        "the condition of a while loop bounds the integers it is made of, and with them how often the loop runs",
+        ("lowering/emit/regions/implied.py",),
+        {"tracejit.lowering.emit.regions.control:entry_of": gives(None)},
+        ("programs: insertion sort", "programs: quicksort", "programs: longest rise"),
+    ),
+    Mechanism(
+        "comparisons of small integers",
+        "in twice their bits, with what is known before the loop",
+        ("lowering/loops/hoist.py:Recorder.compare", "lowering/loops/hoist.py:Recorder.cast"),
+        {"tracejit.lowering.loops.hoist:_WIDER": {}},
+        ("programs: otsu threshold",),
     ),
     Mechanism(
         "ranges of integers",

@@ -52,6 +52,13 @@ def _sampled(names: list[str], every: int) -> list[Any]:
     ]
 
 
+@pytest.mark.parametrize("name", SMOOTH)
+def test_what_is_differentiated_is_a_number(name):
+    p = PROGRAMS[name]
+    with np.errstate(all="ignore"):
+        assert np.ndim(p.f(*_arguments(p))) == 0
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", _sampled(SMOOTH, 4))
 def test_gradients_are_finite_differences(name):

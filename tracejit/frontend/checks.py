@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.errors import UnfollowedError
 from tracejit.frontend.paths import ATTR, CONST, Node
 from tracejit.tracing import Box
 
@@ -112,6 +113,16 @@ def same_type_of_array(new: Any, old: tuple[Any, ...]) -> bool:
 def array_type(value: Any) -> tuple[Any, ...]:
     """What a captured array is guarded by: its class, shape and dtype (a box's aval)."""
     return (Box, value.aval) if type(value) is Box else (type(value), value.shape, value.dtype)
+
+
+def leave_swapped(x: Any) -> None:
+    """Raises UnfollowedError for an array in the other byte order, which NumPy's results have too."""
+    if isinstance(x, np.ndarray) and not x.dtype.isnative:
+        raise UnfollowedError(
+            what=f"an array of {x.dtype.str}",
+            reason="what NumPy makes of it is in this byte order, what a program makes in the machine's; "
+            "x.astype(x.dtype.newbyteorder('=')) is in the machine's from the start",
+        )
 
 
 def is_empty(cell: Any) -> bool:

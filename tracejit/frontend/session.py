@@ -14,7 +14,7 @@ from tracejit import dtypes, tree
 from tracejit.errors import CapturedWriteError, TracedTextError, user_location
 from tracejit.frontend import active, ending, rewrite, structures, watch
 from tracejit.frontend.capture import Capture, NotFollowed
-from tracejit.frontend.checks import array_type
+from tracejit.frontend.checks import array_type, leave_swapped
 from tracejit.frontend.drawing import methods as _  # noqa: F401 - what generators' stand-ins can do
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
@@ -274,6 +274,8 @@ class Session(Run):
         self.check(node, "box" if type(value) is Box else "array", array_type(value))
         self.array_nodes.append(node)
         self.swaps_bytes = self.swaps_bytes or not (type(value) is Box or value.dtype.isnative)
+        if self.over:
+            leave_swapped(value)
         array = value.raw() if type(value) is CapturedArray else value  # an enclosing eager run's
         return self.remember(value, self.capture.array(node, array), node)
 

@@ -17,6 +17,7 @@ from tracejit.api.introspect import Extent, ShapeDtypeStruct, leaf_aval
 from tracejit.api.jit.followed import Followed, can_be_followed, take_apart
 from tracejit.config import config
 from tracejit.errors import ArraySubclassError, BackendError, StaticArgumentError, UnhashableStaticError
+from tracejit.frontend.checks import leave_swapped
 from tracejit.frontend.shadows import behind
 from tracejit.interpreters.jit import NEAR
 from tracejit.interpreters.stage import bounds_of
@@ -145,7 +146,7 @@ class Call:
         self.objects = [self.fixed[n] for n in kinds]
         self.leaves = [x for n, x in enumerate(leaves) if n not in self.fixed] if self.fixed else leaves
         if config.fallback if options.fallback is None else options.fallback:
-            _leave_subclasses(self.leaves)
+            _leave_others(self.leaves)
         self.weak = [is_weak(x) for x in self.leaves]
         self.scalar = [is_scalar(x) for x in self.leaves]
         self.bounds = [_bounds(x, w) for x, w in zip(self.leaves, self.weak, strict=True)]
@@ -278,14 +279,15 @@ def as_size(x: Any) -> Any:
     return None
 
 
-def _leave_subclasses(leaves: list[Any]) -> None:
-    """Raises ArraySubclassError for arrays of a user's class, whose functions give arrays of this class: Python's."""
+def _leave_others(leaves: list[Any]) -> None:
+    """Raises for arrays of a user's class, or in the other byte order: results have these, too. They are Python's."""
     for x in leaves:
         if isinstance(x, np.ndarray) and type(x) not in _ARRAYS:
             raise ArraySubclassError(what="an argument", type=type(x).__name__)
+        leave_swapped(x)
 
 
-#: Arrays whose functions give plain arrays, and Python's own numbers. What derives from these is another thing.
+#: Arrays whose functions give plain arrays, and Python's own numbers.
 _ARRAYS, _NUMBERS = (np.ndarray, np.memmap, np.recarray, CapturedArray), (bool, int, float, complex)
 
 
@@ -298,8 +300,7 @@ def is_array_like(x: Any) -> bool:
 
 
 def _raw_argument(x: Any) -> Any:
-    """The raw value of a leaf. Raises ArraySubclassError for other objects with `__array__`, such as a pandas.Series:
-    their methods and operators are their own."""
+    """The raw value of a leaf. Raises ArraySubclassError for others with `__array__`, such as a pandas.Series."""
     if not isinstance(x, (np.ndarray, np.generic, Box, CapturedArray, Value, *_NUMBERS)):
         raise ArraySubclassError(what="an argument", type=type(x).__name__)
     return to_raw(x, "an argument")
