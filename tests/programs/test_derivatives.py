@@ -39,11 +39,7 @@ REFUSED = frozenset(
         "corpus_objects_h.subclass_made_within_is_registered",
         "corpus_questions.partial_methods_that_ask",
         "corpus_packages.objects_that_could_be_arrays",
-        "corpus_regions.hashes_what_it_computes",
         "corpus_resumed.names_of_a_class",
-        "corpus_structured.a_field_in_a_field_comes_out_as_well",
-        "corpus_structured.an_array_and_a_part_of_it_come_out",
-        "corpus_structured.two_views_of_what_is_made",
         "corpus_structured_c.fields_that_share_memory",
         "corpus_structured_c.orders_in_memory_of_copies",
         "corpus_structured_c.records_are_copied_and_compared",
@@ -78,6 +74,8 @@ TOLD_APART_OUTSIDE = frozenset(
 #: Those that are refused there.
 REFUSED_OUTSIDE = frozenset(
     [
+        "corpus_bytes.check_sums_of_arrays",
+        "corpus_bytes.results_with_their_hash",
         "corpus_holders.a_queue_of_objects",
         "corpus_holders.weak_families",
         "corpus_containers_a.global_made_and_deleted",
@@ -99,11 +97,8 @@ REFUSED_OUTSIDE = frozenset(
         "corpus_regions.hashes_what_it_computes",
         "corpus_resumed.names_of_a_class",
         "corpus_set_again.keywords_of_a_partial_that_others_see",
-        "corpus_structured.a_field_in_a_field_comes_out_as_well",
-        "corpus_structured.an_array_and_a_part_of_it_come_out",
         "corpus_structured.fields_of_vectors",
         "corpus_structured.rows_are_appended",
-        "corpus_structured.two_views_of_what_is_made",
         "corpus_structured_c.fields_that_share_memory",
         "corpus_structured_c.orders_in_memory_of_copies",
         "corpus_structured_c.records_are_copied_and_compared",
