@@ -60,6 +60,10 @@ class Run(Memory):
         self.in_place: list[Any] = []  # those of outside that an eager run writes into themselves
         #: Objects, by identity, that an eager run has made or assigned attributes of, and that are the user's.
         self.assigned: dict[int, Any] = {}
+        #: What an eager run does to things of the user's, and tells, while somebody asks (`outside.acts`); and the
+        #: containers that it has met meanwhile, with what they held.
+        self.acting: list[str] | None = None
+        self.first: list[tuple[Any, list[Any]]] = []
         #: How what an eager run has written into counterparts is written into the user's objects, and both.
         self.adopted: list[tuple[Any, Any, Any]] = []
         #: The dicts of globals, and the classes, of which an eager run has assigned names: by identity and name.
@@ -162,6 +166,11 @@ class Run(Memory):
     def is_outside(self, value: Any) -> bool:
         """Whether a container is an argument, or in one, or stands for one of outside."""
         return id(value) in self.containers_given or self.is_stand_in(value)
+
+    def acted(self, what: str) -> None:
+        """Note for who asks what an eager run does."""
+        if self.acting is not None:
+            self.acting.append(what)
 
     def original(self, value: Any) -> Any:
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts."""

@@ -110,7 +110,7 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
-        written = self.in_place, self.attributes, self.assigned, self.stored, self.adopted
+        written = self.in_place, self.first, self.attributes, self.assigned, self.stored, self.adopted
         met = self.cells, self.codes, self.containers, self._seen, self._originals, self._scopes
         for record in (*written, *met, self.members, self.remade, self.watched):
             record.clear()

@@ -150,3 +150,14 @@ def test_what_python_does(method: str) -> None:
         got = tj.jit(found)(1.0)
     for a, b in zip(got, found(1.0), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_a_callback_that_ends_the_search_is_refused_outside_of_jit() -> None:
+    def found(a: Any) -> Any:
+        def see(xk: Any) -> None:
+            raise StopIteration
+
+        return so.minimize(lambda x: a * so.rosen(x), START, callback=see).x[0]
+
+    with pytest.raises(tj.errors.SolverOptionError, match="ends the search"):
+        tj.grad(found)(2.0)

@@ -184,6 +184,7 @@ def at_once(state: State, wrap: Callable[[State, str], Any], name: str, *value: 
     run has asked for it, shows what that has assigned: more than one entry, perhaps, as by a property. `wrap` makes the
     stand-in of an entry."""
     before = dict(instance_dict(state.original)) if state.names is not None else {}
+    state.session.acted(f"changes `{state.node.text}.{name}`")
     state.session.assigned[id(state.original)] = state.original
     if value:
         setattr(state.original, name, *value)

@@ -250,6 +250,7 @@ class _TracedMeta(type):
             setattr(real, name, value)
             if session is not None:
                 session.stored[id(real), name] = real
+                session.acted(f"changes `{real.__name__}.{name}`")
                 _forget(real)
         elif special:  # which Python itself reads
             raise CapturedWriteError(what=f"class attribute `{real.__name__}.{name}`")

@@ -109,22 +109,27 @@ def _eager(session: Run, node: Node, value: Any) -> Any:
     entries = list(value.values()) if type(value) in _DICTS else [] if keys else list(value)
     plain = _HELD if len(entries) <= _FEW or any(map(_is_written, entries)) else _PLAIN
     if _PLAIN.issuperset(map(type, keys)) and plain.issuperset(map(type, entries)):
-        session.in_place.append(value)
-        return value
+        return _in_place(session, value)
     copy = copying.copy(value)
     session.remember(value, copy, node)  # before its entries: it may hold itself
     new_keys = [wrap_key(session, k) for k in keys]
     items = [x if type(x) in plain else session.wrap(node.item(n), x) for n, x in enumerate(entries)]
     if all(map(operator.is_, [*keys, *entries], [*new_keys, *items])):
         session.forget(value, copy)
-        session.in_place.append(value)
-        return value
+        return _in_place(session, value)
     with behind.apart:
         if type(value) is frozenset:
             return session.remember(value, frozenset(new_keys), node)
         _refill(copy, dict(zip(new_keys, items, strict=True)) if type(value) in _DICTS else new_keys or items)
     session.containers.append(Copy(node, copy, contents(copy)))
     return copy
+
+
+def _in_place(session: Run, value: Any) -> Any:
+    session.in_place.append(value)
+    if session.acting is not None:
+        session.first.append((value, contents(value)))
+    return value
 
 
 def _is_written(x: Any) -> bool:

@@ -116,6 +116,7 @@ class GuardedGlobals(dict):
         """Carries out assignments to globals, where effects happen."""
         for name, value in self.written():
             self.real[name] = self.session.original(value)
+            self.session.acted(f"changes `{name}`")
             self.session.stored[id(self.real), name] = self.real
             dict.__delitem__(self, name)
 

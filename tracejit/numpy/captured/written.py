@@ -66,6 +66,7 @@ class Memories(dict[int, "Written"]):
         self.frozen: dict[int, np.ndarray] = {}
         self.changed: dict[int, np.ndarray] = {}
         self.before: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.writes = 0  # how often something was written
 
     def arrays(self) -> Iterator[np.ndarray]:
         """The arrays in the containers that are seen as they are."""
@@ -92,6 +93,7 @@ class Memories(dict[int, "Written"]):
 
     def change(self, x: np.ndarray) -> None:
         """Something will be written into an array."""
+        self.writes += 1
         root = _root(x)
         if id(root) in self.frozen:
             raise UnfollowedError(

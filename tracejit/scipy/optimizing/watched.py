@@ -54,7 +54,10 @@ def still(f: Callable[..., Any] | None, *examples: Any) -> Any:
 
 def root_of(conditions: Any, start: Any, search: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
     """What `solving.root_of` gives, with a search in the current trace."""
-    found, more = search(lax.stop_gradient(start))
+    try:
+        found, more = search(lax.stop_gradient(start))
+    except StopIteration as e:  # by which SciPy is told to end
+        raise _refused("a callback that ends the search", "let it end by its tolerances") from e
     x, _ = solving.root_of(conditions, found, lambda x: (x, None), solving.dense_solve)
     return x, more
 

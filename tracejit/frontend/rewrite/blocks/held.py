@@ -19,6 +19,7 @@ from tracejit.frontend.journal import GONE
 from tracejit.frontend.lists.buffers import CLASSES
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.origins import is_library_class
+from tracejit.frontend.outside.acts import Acts
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
 from tracejit.frontend.rewrite.held_kinds import kind_of
@@ -303,18 +304,20 @@ def changed(f: Any, args: Sequence[Any] = ()) -> Iterator[list[str]]:
     found: list[str] = []
     it = f"{getattr(f, '__name__', 'function')}"
     held = Containers({it: f, **{f"argument {n}": x for n, x in enumerate(args)}})
-    trace = current_trace()
+    trace, acts = current_trace(), Acts()
     before = len(trace.eqns) if isinstance(trace, StageTrace) else 0
     try:
         yield found
     finally:
         lost, places = held.restore()
+        done = acts.end()
     names = [lost] if lost is not None else [*places]
     found += [f"changes `{name.removeprefix(it + '.')}`" for name in names]
     found += [f"may take items from `{name.removeprefix(it + '.')}`" for name in held.iterators]
     if isinstance(trace, StageTrace):
         effects = {e for eqn in trace.eqns[before:] for e in eqn.effects}
         found += [what for effect, what in _TOLD.items() if effect in effects]
+    found += done
 
 
 def buffer_places(name: str, x: Columns) -> dict[str, Cell]:

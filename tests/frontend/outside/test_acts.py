@@ -1,0 +1,105 @@
+"""Functions that solvers call in derivatives outside of jit may do nothing besides: SciPy would do it more often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize as so
+
+import tracejit as tj
+from tracejit.errors import SolverOptionError
+
+CALLS = 0
+SEEN: list[Any] = []
+COUNTS = {"calls": 0}
+ROW = np.zeros(1)
+
+
+class Counter:
+    """Counts its calls."""
+
+    total = 0
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.log: list[int] = []
+
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        return x**2 - 2.0
+
+
+COUNTER = Counter()
+
+
+def by_name(x: Any) -> Any:
+    global CALLS
+    CALLS += 1
+    return x**2 - 2.0
+
+
+def by_list(x: Any) -> Any:
+    SEEN.append(1)
+    return x**2 - 2.0
+
+
+def by_dict(x: Any) -> Any:
+    COUNTS["calls"] += 1
+    return x**2 - 2.0
+
+
+def by_array(x: Any) -> Any:
+    ROW[0] += 1
+    return x**2 - 2.0
+
+
+def by_attribute(x: Any) -> Any:
+    COUNTER.log.append(1)
+    return x**2 - 2.0
+
+
+def by_class(x: Any) -> Any:
+    Counter.total += 1
+    return x**2 - 2.0
+
+
+def by_helper(x: Any) -> Any:
+    return COUNTER(x)
+
+
+KINDS = [by_name, by_list, by_dict, by_array, by_attribute, by_class, by_helper, COUNTER, COUNTER.__call__]
+
+
+@pytest.mark.parametrize("count", KINDS)
+def test_functions_that_do_something_are_refused(count: Callable[[Any], Any]) -> None:
+    def solved(y: Any) -> Any:
+        return y * 1.0, so.brentq(count, 0.0, 10.0)
+
+    with pytest.raises(SolverOptionError, match="whenever it is called"):
+        tj.value_and_grad(solved, has_aux=True)(1.0)
+
+
+def test_what_is_done_before_and_after_is_none_of_the_functions() -> None:
+    def solved(y: Any) -> Any:
+        COUNTER.calls = 5
+        SEEN.append(1)
+        root = so.brentq(lambda x: x**2 - y * COUNTER.calls * len(SEEN), 0.0, 10.0)
+        COUNTER.calls += 1
+        SEEN.clear()
+        return root
+
+    SEEN.clear()
+    value, slope = tj.value_and_grad(solved)(2.0)
+    assert np.isclose(value, 10**0.5) and np.isclose(slope, 5 / (2 * 10**0.5))
+    assert COUNTER.calls == 6 and not SEEN
+
+
+def test_functions_of_elements_may_do_nothing_either() -> None:
+    def counted(y: Any) -> Any:
+        return y * 1.0, np.vectorize(by_list, otypes=[float])(np.arange(3.0) * y)
+
+    with pytest.raises(tj.TracejitError, match="whenever it is called"):
+        tj.value_and_grad(counted, has_aux=True)(1.0)

@@ -1,0 +1,49 @@
+"""What code does in an eager run to things of the user's, where effects happen at once, besides giving a value."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from tracejit.frontend import active
+from tracejit.frontend.shadows.containers import contents
+from tracejit.tracing import STATE
+
+
+class Acts:
+    """What an eager run does from here on; nothing of other runs, whose effects are part of their programs."""
+
+    def __init__(self) -> None:
+        session = active.session()
+        self.session = session if session is not None and not session.guarded else None
+        if self.session is None:
+            return
+        self.outer, self.session.acting = self.session.acting, []
+        self.seen = len(self.session.first), len(self.session.containers)
+        copies = [c.copy for c in self.session.containers]
+        self.held = [(x, contents(x)) for x in (*self.session.in_place, *copies)]
+        self.writes = _writes()
+
+    def end(self) -> list[str]:
+        """What it has done; it stays done."""
+        session = self.session
+        if session is None:
+            return []
+        found, session.acting = session.acting or [], self.outer
+        copies = [(c.copy, c.before) for c in session.containers[self.seen[1] :]]
+        if any(_differs(*pair) for pair in (*self.held, *session.first[self.seen[0] :], *copies)):
+            found.append("changes what a container holds")
+        if _writes() != self.writes:
+            found.append("writes into an array")
+        if self.outer is not None:
+            self.outer += found
+        return found
+
+
+def _writes() -> int:
+    return 0 if STATE.written is None else STATE.written.writes
+
+
+def _differs(x: Any, before: list[Any]) -> bool:
+    now = contents(x)
+    return len(now) != len(before) or not all(map(operator.is_, now, before))
