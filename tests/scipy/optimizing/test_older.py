@@ -146,6 +146,7 @@ def test_grids() -> None:
     np.testing.assert_array_equal(tj.jit(plain)(0.6), plain(0.6))
     line = lambda c: so.brute(lambda x: (x[0] - c) ** 2, [(0, 1)], Ns=5, finish=None)
     np.testing.assert_array_equal(tj.jit(line)(0.6), line(0.6))
+    assert type(tj.jit(line)(0.6)) is type(line(0.6)) is np.float64
 
 
 def test_linear_squares_in_a_box() -> None:

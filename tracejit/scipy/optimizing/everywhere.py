@@ -127,7 +127,6 @@ def brute(
         refuse("brute", "a function of the user's that goes on", "name one of SciPy's")
     inner = solving.with_args(func, args)
     n = len(ranges)
-    shape = (n,) if n > 1 else ()
 
     def value(x: Any) -> Any:
         return solving.scalar(inner(x))  # of a vector, also where it has one element
@@ -145,7 +144,8 @@ def brute(
 
     start = tnp.zeros(n)
     if finish is None:
-        return solve(start)[0].reshape(shape)
+        found = solve(start)[0]
+        return found if n > 1 else found[0]
     return solving.root_of(solving.gradient(value), start, solve, solving.dense_solve)[0]
 
 
