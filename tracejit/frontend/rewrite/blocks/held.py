@@ -309,8 +309,7 @@ def changed(f: Any, args: Sequence[Any] = ()) -> Iterator[list[str]]:
     try:
         yield found
     finally:
-        lost, places = held.restore()
-        done = acts.end()
+        (lost, places), done = held.restore(), acts.end()
     names = [lost] if lost is not None else [*places]
     found += [f"changes `{name.removeprefix(it + '.')}`" for name in names]
     found += [f"may take items from `{name.removeprefix(it + '.')}`" for name in held.iterators]
