@@ -64,6 +64,8 @@ class Run(Memory):
         #: containers that it has met meanwhile, with what they held.
         self.acting: list[str] | None = None
         self.first: list[tuple[Any, list[Any]]] = []
+        #: The random generators that an eager run has met, with their states then where somebody asks.
+        self.sources: list[tuple[Any, bytes | None]] = []
         #: How what an eager run has written into counterparts is written into the user's objects, and both.
         self.adopted: list[tuple[Any, Any, Any]] = []
         #: The dicts of globals, and the classes, of which an eager run has assigned names: by identity and name.

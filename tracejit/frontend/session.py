@@ -41,6 +41,7 @@ from tracejit.frontend.shadows import (
     host,
     modules,
     objects,
+    randoms,
 )
 from tracejit.frontend.shadows.guarded import GuardedModule
 from tracejit.frontend.shadows.refusing import Refusing, held
@@ -110,7 +111,15 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
-        written = self.in_place, self.first, self.attributes, self.assigned, self.stored, self.adopted
+        written = (
+            self.in_place,
+            self.first,
+            self.sources,
+            self.attributes,
+            self.assigned,
+            self.stored,
+            self.adopted,
+        )
         met = self.cells, self.codes, self.containers, self._seen, self._originals, self._scopes
         for record in (*written, *met, self.members, self.remade, self.watched):
             record.clear()
@@ -222,6 +231,8 @@ class Session(Run):
             return self._class(node, value)
         if watch.calls_by_name(cls):
             watch.release(self)
+        if not self.guarded and randoms.is_generator(value):
+            self.sources.append((value, None if self.acting is None else randoms.state_of(value)))
         ours = compiled.wrap(self, node, value)
         questions.expect_partial(self, cls)
         return objects.wrap_object(self, node, value) if ours is None else ours

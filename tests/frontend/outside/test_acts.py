@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ CALLS = 0
 SEEN: list[Any] = []
 COUNTS = {"calls": 0}
 ROW = np.zeros(1)
+RNG = np.random.default_rng(1)
 
 
 class Counter:
@@ -26,6 +28,7 @@ class Counter:
     def __init__(self) -> None:
         self.calls = 0
         self.log: list[int] = []
+        self.random = random.Random(3)
 
     def __call__(self, x: Any) -> Any:
         self.calls += 1
@@ -70,7 +73,20 @@ def by_helper(x: Any) -> Any:
     return COUNTER(x)
 
 
-KINDS = [by_name, by_list, by_dict, by_array, by_attribute, by_class, by_helper, COUNTER, COUNTER.__call__]
+def by_draws(x: Any) -> Any:
+    return x**2 - 2.0 + 0.0 * RNG.normal()
+
+
+def by_draws_of_an_attribute(x: Any) -> Any:
+    return x**2 - 2.0 + 0.0 * COUNTER.random.random()
+
+
+def by_draws_of_the_process(x: Any) -> Any:
+    return x**2 - 2.0 + 0.0 * np.random.normal() * random.random()
+
+
+KINDS = [by_draws, by_draws_of_an_attribute, by_draws_of_the_process]
+KINDS += [by_name, by_list, by_dict, by_array, by_attribute, by_class, by_helper, COUNTER, COUNTER.__call__]
 
 
 @pytest.mark.parametrize("count", KINDS)
@@ -103,3 +119,15 @@ def test_functions_of_elements_may_do_nothing_either() -> None:
 
     with pytest.raises(tj.TracejitError, match="whenever it is called"):
         tj.value_and_grad(counted, has_aux=True)(1.0)
+
+
+def test_draws_before_and_after_are_none_of_the_functions() -> None:
+    def solved(y: Any) -> Any:
+        first = rng.random()
+        root = so.brentq(lambda x: x**2 - y, 0.0, 10.0)
+        return root, first + rng.random()
+
+    rng, same = np.random.default_rng(5), np.random.default_rng(5)
+    (value, drawn), _ = tj.value_and_grad(solved, has_aux=True)(2.0)
+    assert np.isclose(value, 2**0.5) and drawn == same.random() + same.random()
+    assert rng.random() == same.random()

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from tracejit.frontend import active
+from tracejit.frontend.shadows import randoms
 from tracejit.frontend.shadows.containers import contents
 from tracejit.tracing import STATE
 
@@ -19,13 +20,17 @@ class Acts:
         if self.session is None:
             return
         self.outer, self.session.acting = self.session.acting, []
-        self.seen = len(self.session.first), len(self.session.containers)
+        self.seen = len(self.session.first), len(self.session.containers), len(self.session.sources)
+        self.drawn = randoms.Drawn()
+        self.drawn.enter_shared()
+        for generator, _ in self.session.sources:
+            self.drawn.enter("a random generator", generator)
         copies = [c.copy for c in self.session.containers]
         self.held = [(x, contents(x)) for x in (*self.session.in_place, *copies)]
         self.writes = _writes()
 
     def end(self) -> list[str]:
-        """What it has done; it stays done."""
+        """What it has done; but for draws, it stays done."""
         session = self.session
         if session is None:
             return []
@@ -33,6 +38,10 @@ class Acts:
         copies = [(c.copy, c.before) for c in session.containers[self.seen[1] :]]
         if any(_differs(*pair) for pair in (*self.held, *session.first[self.seen[0] :], *copies)):
             found.append("changes what a container holds")
+        for generator, state in session.sources[self.seen[2] :]:
+            self.drawn.seen.setdefault(id(generator), ("a random generator", generator, state or b""))
+        if (drawn := self.drawn.restore()) is not None:
+            found.append(f"draws from {drawn}")
         if _writes() != self.writes:
             found.append("writes into an array")
         if self.outer is not None:
