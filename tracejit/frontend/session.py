@@ -20,7 +20,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.impure import BUILTINS, impure_origin
 from tracejit.frontend.origins import is_library_module
-from tracejit.frontend.outside import iterators, questions, references
+from tracejit.frontend.outside import acts, iterators, questions, references
 from tracejit.frontend.outside.lasting import Lasting, watched
 from tracejit.frontend.outside.settings import put_back
 from tracejit.frontend.paths import Node, argument, root
@@ -41,7 +41,6 @@ from tracejit.frontend.shadows import (
     host,
     modules,
     objects,
-    randoms,
 )
 from tracejit.frontend.shadows.guarded import GuardedModule
 from tracejit.frontend.shadows.refusing import Refusing, held
@@ -111,17 +110,10 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
-        written = (
-            self.in_place,
-            self.first,
-            self.sources,
-            self.attributes,
-            self.assigned,
-            self.stored,
-            self.adopted,
-        )
+        written = self.in_place, self.attributes, self.assigned, self.stored, self.adopted
         met = self.cells, self.codes, self.containers, self._seen, self._originals, self._scopes
-        for record in (*written, *met, self.members, self.remade, self.watched):
+        noted = self.first, self.sources, self.members, self.remade, self.watched
+        for record in (*written, *met, *noted):
             record.clear()
 
     def cached(self, node: Node, value: Any) -> None:
@@ -231,8 +223,7 @@ class Session(Run):
             return self._class(node, value)
         if watch.calls_by_name(cls):
             watch.release(self)
-        if not self.guarded and randoms.is_generator(value):
-            self.sources.append((value, None if self.acting is None else randoms.state_of(value)))
+        acts.meet(self, value)
         ours = compiled.wrap(self, node, value)
         questions.expect_partial(self, cls)
         return objects.wrap_object(self, node, value) if ours is None else ours

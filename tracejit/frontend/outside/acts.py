@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend import active
 from tracejit.frontend.shadows import randoms
 from tracejit.frontend.shadows.containers import contents
 from tracejit.tracing import STATE
+
+if TYPE_CHECKING:
+    from tracejit.frontend.run import Run
 
 
 class Acts:
@@ -47,6 +50,12 @@ class Acts:
         if self.outer is not None:
             self.outer += found
         return found
+
+
+def meet(session: Run, value: Any) -> None:
+    """Note the random generators of outside that an eager run meets."""
+    if not session.guarded and randoms.is_generator(value):
+        session.sources.append((value, None if session.acting is None else randoms.state_of(value)))
 
 
 def _writes() -> int:
