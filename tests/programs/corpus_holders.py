@@ -174,3 +174,31 @@ def a_mapping_by_a_mixin() -> Any:
         return sum(m.values()), list(m.items()), popped, "B" in m, m == {"b": 2.0}, m.keys() & {"b", "z"}
 
     return f, [(2.0, "b"), (3.0, "c"), (0.5, "B")], lambda: m.d
+
+
+@program
+def methods_that_come_out() -> Any:
+    def f(x):
+        seen, found, last = set(), {}, [x]
+        add, put, get = seen.add, found.setdefault, found.get
+        add(3)
+        put("x", x * 2)
+        return seen, {"add": add, "more": [put, last.append]}, found, get("x"), last
+
+    return f, [(1.0,), (2.0,), (3.0,)], None
+
+
+@program
+def methods_that_are_kept() -> Any:
+    kept: dict[str, Any] = {}
+
+    def f(x):
+        names = kept["names"] = set()
+        kept["add"] = names.add
+        if "put" in kept:
+            kept["put"](kept["n"], x)
+        table = kept["table"] = {}
+        kept["put"], kept["n"] = table.__setitem__, len(table)
+        return kept["add"].__self__ is names, x + 1
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: kept

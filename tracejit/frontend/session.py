@@ -276,7 +276,7 @@ class Session(Run):
         self.check(node, "box" if type(value) is Box else "array", array_type(value))
         self.array_nodes.append(node)
         self.swaps_bytes = self.swaps_bytes or not (type(value) is Box or value.dtype.isnative)
-        if self.over:
+        if self.over and not self.capture.follows_devices:
             leave_swapped(value)
         array = value.raw() if type(value) is CapturedArray else value  # an enclosing eager run's
         return self.remember(value, self.capture.array(node, array), node)

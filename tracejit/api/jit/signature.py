@@ -146,7 +146,7 @@ class Call:
         self.objects = [self.fixed[n] for n in kinds]
         self.leaves = [x for n, x in enumerate(leaves) if n not in self.fixed] if self.fixed else leaves
         if config.fallback if options.fallback is None else options.fallback:
-            _leave_others(self.leaves)
+            _leave_others(self.leaves, options.device is not None)
         self.weak = [is_weak(x) for x in self.leaves]
         self.scalar = [is_scalar(x) for x in self.leaves]
         self.bounds = [_bounds(x, w) for x, w in zip(self.leaves, self.weak, strict=True)]
@@ -279,12 +279,12 @@ def as_size(x: Any) -> Any:
     return None
 
 
-def _leave_others(leaves: list[Any]) -> None:
-    """Raises for arrays of a user's class, or in the other byte order: results have these, too. They are Python's."""
+def _leave_others(leaves: list[Any], on_device: bool) -> None:
+    """Raises for arrays of a user's class, or in the other byte order: results have these, too, but on devices."""
     for x in leaves:
         if isinstance(x, np.ndarray) and type(x) not in _ARRAYS:
             raise ArraySubclassError(what="an argument", type=type(x).__name__)
-        leave_swapped(x)
+        leave_swapped(None if on_device else x)
 
 
 #: Arrays whose functions give plain arrays, and Python's own numbers.

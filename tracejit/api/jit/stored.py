@@ -208,6 +208,8 @@ class _Writer:
             return self.at(node)
         if id(x) in self.given:
             return self.argument(self.given[id(x)])
+        if cls is types.FunctionType and (method := vars(x).get("tj_method")) is not None:
+            return self.value(method, what)
         if _is_constant(x):
             return self.const(classes.users_class(x))
         if (text := structures.array(self, x, what)) is not None:
@@ -393,8 +395,5 @@ def _is_constant(x: Any) -> bool:
         real = classes.users_class(x)
         made = (getattr(f, "__globals__", None) for f in vars(real).values())
         return not any(isinstance(scope, GuardedGlobals) for scope in made)
-    return (
-        type(x) is types.FunctionType
-        and not isinstance(x.__globals__, GuardedGlobals)
-        and is_library_function(x)
-    )
+    is_theirs = type(x) is types.FunctionType and not isinstance(x.__globals__, GuardedGlobals)
+    return is_theirs and is_library_function(x)

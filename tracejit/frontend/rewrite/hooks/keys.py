@@ -137,6 +137,7 @@ def _by_key(x: Any, name: str) -> Callable[..., Any]:
                 return found
         return method(key(args[0]), *args[1:], **kwargs) if args else method(**kwargs)
 
+    called.tj_method = method  # type: ignore[attr-defined]
     return called
 
 

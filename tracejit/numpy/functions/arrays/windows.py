@@ -143,10 +143,11 @@ def _offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     return functools.reduce(np.add.outer, axes, np.zeros((), np.int64))
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: Any = -1, offset: Any = 0, *, like: Any = None) -> Any:
+def frombuffer(buffer: Any, dtype: Any = None, count: Any = -1, offset: Any = 0, *, like: Any = None) -> Any:
     """The bytes of an object as an array, in its memory.
 
     Raises RefusedFunctionError for the memory of arrays, and where traced integers say which part it is."""
+    dtype = float if dtype is None else dtype
     if not has_box([buffer]):
         return plain(np.frombuffer, (buffer, dtype, count, offset), {"like": like})
     known = type(buffer) in MEMORIES and type(count) is int and type(offset) is int and like is None
