@@ -148,6 +148,47 @@ def test_scalar_draws_do_not_go_through_python() -> None:
     assert not tj.explain(f)(pcg(0), 3).callbacks
 
 
+_WITH_LOCKS = pytest.mark.skipif(
+    np.__version__.startswith("2.3."), reason="a thread can take its locks once only"
+)
+
+
+@_WITH_LOCKS
+@pytest.mark.parametrize("kind", KINDS[:5], ids=_IDS[:5])
+def test_orders_are_drawn_natively(kind: Any) -> None:
+    make, sizes = kind[0], (0, 1, 2, 63, 64, 65, 66, 129, 1000)
+
+    def f(rng):
+        return [rng.permutation(n) for n in sizes], rng.random()
+
+    ours, theirs, compiled = make(5), make(5), tj.jit(f, fallback=False)
+    for _ in range(2):
+        assert same(compiled(ours), f(theirs)) and state(ours) == state(theirs)
+    assert not tj.explain(f)(ours).callbacks
+
+
+@_WITH_LOCKS
+def test_binomials_are_drawn_natively() -> None:
+    def f(rng, n):
+        total = 0
+        for _ in range(n):
+            total += rng.binomial(20, 0.3) + rng.binomial(1000, 0.7)
+        return total, rng.binomial(0, 0.5, 3), rng.binomial(9, 0, 3), rng.binomial(30, 0.5, (50, 2))
+
+    ours, theirs, compiled = pcg(5), pcg(5), tj.jit(f, fallback=False)
+    for _ in range(2):
+        assert same(compiled(ours, 500), f(theirs, 500)) and state(ours) == state(theirs)
+    assert not tj.explain(f)(ours, 3).callbacks
+
+
+@_WITH_LOCKS
+def test_loops_of_draws_seldom_look_for_signals() -> None:
+    """Each look takes Python's lock: one for every few numbers took as long as these."""
+    program = tj.jit(lambda rng: rng.gamma(2.5, 1.0, 10**6)).lower(pcg(0)).compile()._compiled.lowered.program
+    (loop,) = (s for s in program.body.stmts if hasattr(s, "poll"))
+    assert loop.poll == 0 or loop.poll > 10_000
+
+
 def test_integers_of_other_types_and_floats_of_single_precision() -> None:
     def f(rng):
         return (

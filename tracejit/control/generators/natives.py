@@ -50,8 +50,10 @@ _WHOLE: dict[str, tuple[str, ...]] = {
     "negative_binomial": ("n", "p"),
 }
 _DEFAULTS = {"loc": 0.0, "scale": 1.0, "mean": 0.0, "sigma": 1.0, "lam": 1.0}
-#: Numbers that are drawn one by one from here: more of them are drawn faster by NumPy's own loop.
-_FEW = 1000
+#: About how many instructions a number takes.
+_COST = 100
+#: Swaps whose places are drawn before them.
+_AHEAD = 64
 _LEGACY = ("random", "random_sample", "rand")
 
 #: Writes the code of a draw: (k, the address of the interface, operands' buffers, the result's buffer, its elements).
@@ -62,6 +64,8 @@ def writer_of(draw: Draw, aval: Aval) -> tuple[str, Writer] | None:
     """The C function for a draw with a result of this type, and what writes its call; None where there is none."""
     if not draw.handle.is_native or draw.returns is not None or (draw.kinds and not draw.checked):
         return None
+    if draw.method == "permutation":
+        return _permuted(draw)
     if draw.handle.generator is np.random.RandomState:
         if draw.method in _LEGACY:
             return _fill("random_standard_uniform_fill")
@@ -72,6 +76,8 @@ def writer_of(draw: Draw, aval: Aval) -> tuple[str, Writer] | None:
         return _filling(draw, aval)
     if draw.method == "integers":
         return _bounded(draw, False) if aval.dtype == _I64 else None
+    if draw.method == "binomial":
+        return _binomial(draw, aval)
     whole = draw.method in _WHOLE
     names = _WHOLE.get(draw.method) if whole else _FLOATS.get(draw.method)
     return None if names is None else _one_by_one(draw, names, whole, aval)
@@ -83,7 +89,7 @@ def _of_python(draw: Draw) -> tuple[str, Writer] | None:
         symbol = "python_random"
 
         def write(k: Any, bits: Any, operands: list[Any], out: Any, count: int) -> None:
-            k.store(out, 0, k.call(k.external(f"random:{symbol}", "f64(i64)"), (bits,), out=_F64))
+            k.store(out, 0, k.call(k.external(f"random:{symbol}", "f64(i64)"), (bits,), out=_F64, cost=_COST))
 
         return symbol, write
     known = draw.static
@@ -108,7 +114,7 @@ def _below(first: int, size: int) -> tuple[str, Writer]:
 
     def write(k: Any, bits: Any, operands: list[Any], out: Any, count: int) -> None:
         target = k.external(f"random:{symbol}", "i64(i64,i64)")
-        drawn = k.call(target, (bits, k.const(size, _I64)), out=_I64)
+        drawn = k.call(target, (bits, k.const(size, _I64)), out=_I64, cost=_COST)
         k.store(out, 0, k.add(drawn, k.const(first, _I64)))
 
     return symbol, write
@@ -126,7 +132,8 @@ def _filling(draw: Draw, aval: Aval) -> tuple[str, Writer] | None:
 
 def _fill(symbol: str) -> tuple[str, Writer]:
     def write(k: Any, bits: Any, operands: list[Any], out: Any, count: int) -> None:
-        k.call(k.external(f"random:{symbol}", "void(i64,i64,ptr)"), (bits, k.const(count, _I64), out))
+        target = k.external(f"random:{symbol}", "void(i64,i64,ptr)")
+        k.call(target, (bits, k.const(count, _I64), out), cost=_COST * max(count, 1))
 
     return symbol, write
 
@@ -152,7 +159,11 @@ def _bounded(draw: Draw, masked: bool) -> tuple[str, Writer] | None:
         last = last if endpoint else k.sub(last, k.const(1, _I64))
         target = k.external(f"random:{symbol}", "void(i64,i64,i64,i64,i32,ptr)")
         which = k.const(int(masked), np.dtype(np.int32))
-        k.call(target, (bits, first, k.sub(last, first), k.const(count, _I64), which, out))
+        k.call(
+            target,
+            (bits, first, k.sub(last, first), k.const(count, _I64), which, out),
+            cost=_COST * max(count, 1),
+        )
 
     return symbol, write
 
@@ -160,16 +171,73 @@ def _bounded(draw: Draw, masked: bool) -> tuple[str, Writer] | None:
 def _one_by_one(draw: Draw, names: tuple[str, ...], whole: bool, aval: Aval) -> tuple[str, Writer] | None:
     known: dict[str, Any] = {**{n: _DEFAULTS[n] for n in names if n in _DEFAULTS}, **draw.static}
     usual = aval.dtype == (_I64 if whole else _F64) and np.dtype(known.get("dtype", aval.dtype)) == aval.dtype
-    if draw.kinds or known.get("out") is not None or not usual or aval.size > _FEW:
+    if draw.kinds or known.get("out") is not None or not usual:
         return None
     if not all(isinstance(known.get(n), (int, float, np.number)) for n in names):
         return None
-    symbol, values = f"random_{draw.method}", [float(known[n]) for n in names]
-    signature = f"{'i64' if whole else 'f64'}({','.join(['i64', *['f64'] * len(names)])})"
+    values = [float(known[n]) for n in names]
+    factor = values.pop() if draw.method == "gamma" else None  # so C does, after one call more
+    symbol = "random_standard_gamma" if factor is not None else f"random_{draw.method}"
+    signature = f"{'i64' if whole else 'f64'}({','.join(['i64', *['f64'] * len(values)])})"
 
     def write(k: Any, bits: Any, operands: list[Any], out: Any, count: int) -> None:
         target, params = k.external(f"random:{symbol}", signature), [k.const(x, _F64) for x in values]
         with k.loop(0, count) as i:
-            k.store(out, i, k.call(target, (bits, *params), out=aval.dtype))
+            x = k.call(target, (bits, *params), out=aval.dtype, cost=_COST)
+            k.store(out, i, x if factor is None else k.mul(k.const(factor, _F64), x))
+
+    return symbol, write
+
+
+def _binomial(draw: Draw, aval: Aval) -> tuple[str, Writer] | None:
+    """C keeps what it computes of the parameters in a block of the caller's, which begins with zeros."""
+    n, p = draw.static.get("n"), draw.static.get("p")
+    if draw.kinds or type(n) is not int or not isinstance(p, (int, float, np.floating)) or aval.dtype != _I64:
+        return None
+    symbol, words = "random_binomial", 32
+
+    def write(k: Any, bits: Any, operands: list[Any], out: Any, count: int) -> None:
+        target = k.external(f"random:{symbol}", "i64(i64,f64,i64,ptr)")
+        kept = k.buffer(f"kept{len(k.program.buffers)}", _I64, words, "stack")
+        with k.loop(0, words) as i:
+            k.store(kept, i, k.const(0, _I64))
+        with k.loop(0, count) as i:
+            args = bits, k.const(float(p), _F64), k.const(n, _I64), kept
+            k.store(out, i, k.call(target, args, out=_I64, cost=_COST))
+
+    return symbol, write
+
+
+def _permuted(draw: Draw) -> tuple[str, Writer] | None:
+    """The order of a shuffle, for which each element from the last one on is swapped with one that is drawn.
+
+    What is drawn does not depend on the elements. It is drawn for a block of swaps ahead, so that the processor waits
+    for the memory of many swaps at a time: in large arrays that is what takes the time.
+    """
+    size = draw.static.get("x")
+    if type(size) is not int or size < 0:
+        return None
+    symbol = "random_interval"
+
+    def write(k: Any, bits: Any, operands: list[Any], out: Any, count: int) -> None:
+        target = k.external(f"random:{symbol}", "i64(i64,i64)")
+        ahead = k.buffer(f"ahead{len(k.program.buffers)}", _I64, _AHEAD, "stack")
+
+        def swap(last: Any, many: int) -> None:
+            with k.loop(0, many) as n:
+                k.store(ahead, n, k.call(target, (bits, k.sub(last, n)), out=_I64, cost=_COST))
+            with k.loop(0, many) as n:
+                one, other = k.sub(last, n), k.load(ahead, n)
+                x, y = k.load(out, one), k.load(out, other)
+                k.store(out, one, y)
+                k.store(out, other, x)
+
+        with k.loop(0, count) as i:
+            k.store(out, i, i)
+        blocks, rest = divmod(max(count - 1, 0), _AHEAD)
+        with k.loop(0, blocks) as block:
+            swap(k.sub(count - 1, k.mul(block, _AHEAD)), _AHEAD)
+        if rest:
+            swap(k.const(rest, _I64), rest)
 
     return symbol, write

@@ -10,6 +10,7 @@ from tracejit.ir.jaxpr import SHOWN, Atom, Eqn, Var
 from tracejit.ir.kernel import Composite, Filling, Routine, UserCode
 from tracejit.ir.primitive import Op
 from tracejit.lowering.emit import libraries
+from tracejit.lowering.loops.nodes import UNKNOWN_COST
 from tracejit.lowering.lowered import Callback, Spec
 from tracejit.lowering.plan.access import Scalar, Stored
 
@@ -68,7 +69,8 @@ def _by_callback(body: Body, eqn: Eqn, ins: list[Stored], outs: list[Stored]) ->
     kinds = ["ptr"] * (len(ins) + len(outs)) + ["i64"] * len(dims)
     target = k.external(f"callback:{len(ctx.callbacks)}", f"i32({','.join(kinds)})")
     ctx.callbacks.append(callback)
-    k.call(target, (*(s.buffer for s in (*ins, *outs)), *dims), checked=True, rare=SHOWN in eqn.effects)
+    cost = 1 if SHOWN in eqn.effects else UNKNOWN_COST
+    k.call(target, (*(s.buffer for s in (*ins, *outs)), *dims), checked=True, cost=cost)
 
 
 def _operand(body: Body, atom: Atom) -> Stored:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.loops.nodes import I64, OUT_OF_MEMORY, Call, External, Program
+from tracejit.lowering.loops.nodes import I64, OUT_OF_MEMORY, UNKNOWN_COST, Call, External, Program
 from tracejit.lowering.runtime import routines
 
 
@@ -34,10 +34,10 @@ class Calls:
         out: np.dtype | None = None,
         checked: bool = False,
         work: int = 0,
-        rare: bool = False,
+        cost: int = UNKNOWN_COST,
     ) -> Any:
         reg = self.reg(out) if out is not None else None
-        self.emit(Call(target, args, reg, checked, work, rare))
+        self.emit(Call(target, args, reg, checked, work, cost))
         return reg
 
     def has(self, name: str) -> bool:

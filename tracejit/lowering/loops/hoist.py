@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.loops.builder import Builder
-from tracejit.lowering.loops.nodes import I64, Block, Buffer, Const, For, Inst, Pair, Reg
+from tracejit.lowering.loops.nodes import I64, UNKNOWN_COST, Block, Buffer, Const, For, Inst, Pair, Reg
 from tracejit.lowering.loops.ranges import ANY, Range, range_of_inst, range_of_number
 from tracejit.records import record
 
@@ -272,9 +272,9 @@ class Recorder(Builder):
         out: Any = None,
         checked: bool = False,
         work: int = 0,
-        rare: bool = False,
+        cost: int = UNKNOWN_COST,
     ) -> Any:
-        reg = super().call(target, args, out, checked, work, rare)
+        reg = super().call(target, args, out, checked, work, cost)
         if reg is not None:
             self.depths[reg] = self.depth
         return reg

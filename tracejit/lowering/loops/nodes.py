@@ -24,6 +24,8 @@ I64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
 #: The status of a program that found no memory; those of failed checks are positive.
 OUT_OF_MEMORY = -2
+#: Instructions that a call is taken for of which nothing is known.
+UNKNOWN_COST = 10**6
 
 
 # ---------------------------------------------------------------- nodes
@@ -287,15 +289,16 @@ class Call:
     """Call external `target`. `args`: operands, Buffers (passed as pointers), (Buffer, index)
     for a pointer to an element, or Slots (pointers to scalars). `out`: a Reg or None. Where
     `checked`, a nonzero int32 result ends the program with that status. `work`: about how many instructions
-    it takes, if it may be called from several threads at a time and has none of its own; otherwise 0. `rare`: it lies
-    in a branch that is seldom taken."""
+    it takes, if it may be called from several threads at a time and has none of its own; otherwise 0. `cost`:
+    about how many instructions loops that look for Ctrl-C take it for, few where it lies in a branch that is seldom
+    taken."""
 
     target: External
     args: tuple[Any, ...]
     out: Reg | None = None
     checked: bool = False
     work: int = 0
-    rare: bool = False
+    cost: int = UNKNOWN_COST
 
 
 @record(eq=False)

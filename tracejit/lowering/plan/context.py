@@ -150,7 +150,7 @@ def work_of(block: Block) -> int:
 
 def _work_of_leaf(stmt: Any) -> int:
     if type(stmt).__name__ == "Call":
-        return 1 if stmt.rare else 10**6
+        return stmt.cost
     if hasattr(stmt, "target"):
         return getattr(getattr(stmt, "count", None), "value", 0) // 4
     return 10 if getattr(stmt, "op", "") == "math" else 1

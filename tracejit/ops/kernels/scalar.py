@@ -234,7 +234,7 @@ def c_fmod(k: Any, x: Any, y: Any) -> Any:
         return k.cast(c_fmod(k, k.cast(x, F32), k.cast(y, F32)), x.dtype)
     name, letter = ("fmod", "f64") if x.dtype.itemsize == 8 else ("fmodf", "f32")
     target = k.external(f"c:{name}", f"{letter}({letter},{letter})")
-    return k.call(target, (x, y), out=x.dtype, work=50)
+    return k.call(target, (x, y), out=x.dtype, work=50, cost=50)
 
 
 # ---------------------------------------------------------------- powers

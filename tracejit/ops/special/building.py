@@ -47,7 +47,9 @@ def call_scipy(name: str) -> Callable[..., Any]:
     def kernel(k: Any, *xs: Any) -> Any:
         target = k.external(f"special:{name}", f"f64({'f64,' * len(xs)}i32)")
         wide = [k.cast(x, F64) for x in xs]
-        return k.cast(k.call(target, (*wide, k.const(0, INT32)), out=F64, work=_WORK), xs[0].dtype)
+        return k.cast(
+            k.call(target, (*wide, k.const(0, INT32)), out=F64, work=_WORK, cost=_WORK), xs[0].dtype
+        )
 
     return kernel
 

@@ -68,7 +68,7 @@ def _kernel(k: Any, *xs: Any, name: str, whole: int) -> Any:
     kinds = ["i64"] * whole + ["f64"] * (len(xs) - whole)
     target = k.external(f"special:{name}", f"f64({','.join(kinds)},i32)")
     wide = [k.cast(x, _I64 if n < whole else F64) for n, x in enumerate(xs)]
-    return k.cast(k.call(target, (*wide, k.const(0, INT32)), out=F64, work=_WORK), xs[0].dtype)
+    return k.cast(k.call(target, (*wide, k.const(0, INT32)), out=F64, work=_WORK, cost=_WORK), xs[0].dtype)
 
 
 def _slope(n: int) -> Callable[..., Any]:
