@@ -24,7 +24,7 @@ from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.nests import iterated
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import managed, tried
-from tracejit.frontend.rewrite.sized import added, sized
+from tracejit.frontend.rewrite.sized import added, low_bits, modular, sized
 from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import (
     has_keys,
@@ -61,11 +61,13 @@ __all__ = [
     "iterated",
     "key",
     "loop",
+    "low_bits",
     "managed",
     "matched",
     "member",
     "method",
     "mod",
+    "modular",
     "mul",
     "not_",
     "or_",

@@ -6,10 +6,11 @@ import ast
 from typing import Any
 
 from tracejit.frontend.rewrite.source.escapes import at
-from tracejit.frontend.rewrite.source.texts import Texts, hook
+from tracejit.frontend.rewrite.source.sized import Modular
+from tracejit.frontend.rewrite.source.texts import hook
 
 
-class Keys(Texts):
+class Keys(Modular):
     """Rewrites keys: what holds them is asked by a hook, and so are keys that are written out."""
 
     def visit_Subscript(self, subscript: ast.Subscript) -> Any:
