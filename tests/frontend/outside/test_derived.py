@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import abc
+from typing import Any, Generic, TypeVar
+
+import pytest
 
 import tracejit as tj
-from tracejit.frontend.outside.derived import unlist
+from tracejit.frontend.outside.derived import ordering, unlist
 
 
 class Base:
@@ -20,10 +23,64 @@ class Derived(Base):
 
 
 def test_a_class_that_is_taken_out_is_not_listed() -> None:
-    made = type("Made", (Base,), {})
+    made: Any = ordering(type)("Made", (Base,), {})
     assert Base.__subclasses__() == [Derived, made]
     unlist(made, Base)
     assert Base.__subclasses__() == [Derived] and made.__mro__[1] is Base
+    assert isinstance(made(), Base) and made().value(2.0) == 4.0
+
+
+S = TypeVar("S")
+
+
+class Told:
+    """A class that is told of those that derive from it."""
+
+    told: list[type] = []
+
+    def __init_subclass__(cls) -> None:
+        Told.told.append(cls)
+
+
+class Meta(type):
+    """A metaclass of the user's."""
+
+
+class OfMeta(metaclass=Meta):
+    """A class of it."""
+
+
+class OfABC(abc.ABC):
+    """An abstract class."""
+
+
+class OfGeneric(Generic[S]):
+    """A generic class."""
+
+
+@pytest.mark.parametrize("cls", [Told, OfMeta, OfABC, OfGeneric, Derived])
+def test_stand_ins_of_classes_of_every_kind_are_not_listed(cls: type) -> None:
+    held = cls()
+
+    def f(x: Any) -> Any:
+        made = cls()
+        return x * (isinstance(held, cls) + isinstance(made, cls))
+
+    fast = tj.jit(f, fallback=False)
+    assert fast(3.0) == 6.0 and fast(4.0) == 8.0
+    assert tj.value_and_grad(f)(3.0) == (6.0, 2.0)
+    assert cls.__subclasses__() == [] and Told.told == []
+
+
+def test_classes_with_slots_stay_as_they_are() -> None:
+    class Slotted:
+        """A class whose objects have a memory that those of no other have."""
+
+        __slots__ = ("v",)
+
+    made: Any = ordering(type)("Made", (Slotted,), {"__slots__": ()})
+    unlist(made, Slotted)
+    assert made.__mro__ == (made, Slotted, object) and made().__class__ is made
 
 
 def test_classes_say_of_themselves_what_they_say_to_python() -> None:

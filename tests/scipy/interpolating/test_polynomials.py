@@ -47,3 +47,22 @@ def test_objects() -> None:
     for wrong in (lambda a: si.pade(a, 5), lambda a: si.pade(a, 2, 4)):
         with pytest.raises(ValueError, match="Order"):
             tj.grad(lambda a, f=wrong: f(a)[0](0.1))(SERIES)
+
+
+LAID = {
+    "interp1d": lambda x, y, n: si.interp1d(np.arange(float(y.shape[n])), y, axis=n, kind="linear")(x),
+    "CubicSpline": lambda x, y, n: si.CubicSpline(np.arange(y.shape[n]), y, axis=n)(x, 1),
+    "make_interp_spline": lambda x, y, n: si.make_interp_spline(np.arange(y.shape[n]), y, axis=n)(x),
+    "barycentric": lambda x, y, n: si.BarycentricInterpolator(np.arange(y.shape[n]), y, axis=n)(x),
+    "Krogh": lambda x, y, n: si.KroghInterpolator(np.arange(y.shape[n]), y, axis=n).derivatives(x),
+}
+
+
+@pytest.mark.parametrize("name", LAID)
+def test_results_lie_in_memory_as_scipys(name: str) -> None:
+    x, y = np.array([0.5, 1.25, 2.0]), np.random.default_rng(5).normal(size=(4, 5, 6))
+    for axis in range(3):
+        for at in (x, x[:2, None] + np.zeros(2), 1.5):
+            want = LAID[name](at, y, axis)
+            got = tj.jit(lambda at, y, n=axis: LAID[name](at, y, n), fallback=False)(at, y)
+            assert got.strides == want.strides and np.allclose(got, want)

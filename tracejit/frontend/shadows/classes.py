@@ -24,7 +24,7 @@ from typing import Any
 from tracejit.errors import CapturedWriteError, UnfollowedError
 from tracejit.frontend import active, members
 from tracejit.frontend.origins import is_library_file, why_not
-from tracejit.frontend.outside.derived import unlist
+from tracejit.frontend.outside.derived import order_of, unlist
 from tracejit.frontend.shadows import attributes, behind, objects
 
 _SKIP = objects.OWN - {
@@ -182,6 +182,8 @@ class _Around:
             return self.own
         asking = sys._getframe(1).f_code.co_filename
         if users_class(cls) is cls or (is_library_file(asking) and asking != inspect.__file__):
+            if self.name == "mro" and (order := order_of(cls)) is not None:
+                return lambda: order
             return self.own.__get__(cls, meta)
         found = getattr(users_class(cls), self.name)
         if isinstance(found, type):

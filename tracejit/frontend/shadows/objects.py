@@ -24,7 +24,7 @@ from tracejit.frontend import active
 from tracejit.frontend.checks import IMMUTABLE, array_type, is_plain
 from tracejit.frontend.journal import Change
 from tracejit.frontend.origins import is_library_class, is_quiet, why_not
-from tracejit.frontend.outside.derived import unlist
+from tracejit.frontend.outside.derived import ordering, unlist
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes, behind, copied
 from tracejit.ir.elsewhere import is_elsewhere
@@ -267,7 +267,7 @@ def _make_class(cls: type) -> type:
     meta = type(cls)
     new = abc.ABCMeta.__new__ if issubclass(meta, abc.ABCMeta) else type.__new__
     bases = (cls,) if "__init_subclass__" not in names else (Quiet, cls)
-    return new(meta, cls.__name__, bases, body)
+    return new(ordering(meta), cls.__name__, bases, body)
 
 
 def _register_node(cls: type, shadow: type) -> None:

@@ -85,7 +85,8 @@ def increasing(x: Any, what: str = "`x` must be strictly increasing sequence.") 
 
 
 def placed(out: Any, points: int, axis: int) -> Any:
-    """The result, with the `points` leading dimensions of the points at `axis` of the data's."""
+    """The result, with the `points` leading dimensions of the points at `axis` of the data's: a view, as of SciPy's."""
+    out = as_array(out)
     if not axis:
         return out
     n = list(range(out.ndim))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit import dtypes, lax
 from tracejit import numpy as tnp
-from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, placed, refuse, require
+from tracejit.scipy.hosting.likeness import Like, floats, increasing, placed, refuse, require
 from tracejit.scipy.interpolating.piecewise import pchip_slopes
 from tracejit.scipy.interpolating.splines import basis, knots_of, make_interp_spline, slope_of, value_at
 
@@ -80,7 +80,7 @@ class interp1d(metaclass=Like):
             tail = [1] * (out.ndim - 1)
             out = tnp.where(below.reshape(-1, *tail), self.fill[0], out)
             out = tnp.where(above.reshape(-1, *tail), self.fill[1], out)
-        return as_array(placed(out.reshape(*at.shape, *out.shape[1:]), at.ndim, self.axis))
+        return placed(out.reshape(*at.shape, *out.shape[1:]), at.ndim, self.axis)
 
     def _at(self, p: Any) -> Any:
         x, y, n = lax.stop_gradient(self.x), self.y, self.x.size

@@ -51,7 +51,7 @@ class PPoly(metaclass=Like):
         out = self._at(t, operator.index(nu))
         if inside is not None:
             out = tnp.where(inside.reshape(-1, *[1] * (out.ndim - 1)), out, np.nan)
-        return as_array(placed(out.reshape(*at.shape, *out.shape[1:]), at.ndim, self.axis))
+        return placed(out.reshape(*at.shape, *out.shape[1:]), at.ndim, self.axis)
 
     def _at(self, t: Any, nu: int) -> Any:
         i = tnp.clip(

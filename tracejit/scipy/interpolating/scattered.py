@@ -13,7 +13,7 @@ from tracejit import numpy as tnp
 from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
-from tracejit.scipy.hosting.likeness import Like, as_array, floats, placed, refuse, require
+from tracejit.scipy.hosting.likeness import Like, floats, placed, refuse, require
 
 
 class BarycentricInterpolator(metaclass=Like):
@@ -36,7 +36,7 @@ class BarycentricInterpolator(metaclass=Like):
         distances = at.reshape(-1, 1, 1) - self.xi[None, None, :]
         basis = tnp.prod(tnp.where(same, 1.0, distances / gaps), axis=-1)
         out = tnp.tensordot(basis, self.yi, 1)
-        return as_array(placed(out.reshape(*at.shape, *self.yi.shape[1:]), at.ndim, self.axis))
+        return placed(out.reshape(*at.shape, *self.yi.shape[1:]), at.ndim, self.axis)
 
 
 class KroghInterpolator(metaclass=Like):
@@ -81,7 +81,7 @@ class KroghInterpolator(metaclass=Like):
         for k in range(n - 1, -1, -1):  # Horner's scheme, and its derivatives by the product rule
             gap = p - self.xi[k]
             rows = [(row * gap + (j * rows[j - 1] if j else self.c[k])) for j, row in enumerate(rows)]
-        return [as_array(placed(r.reshape(*at.shape, *tail), at.ndim, self.axis)) for r in rows]
+        return [placed(r.reshape(*at.shape, *tail), at.ndim, self.axis) for r in rows]
 
 
 def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:

@@ -59,7 +59,7 @@ class BSpline(metaclass=Like):
         if extrapolate is False:
             inside = (p >= low) & (p <= high)
             out = tnp.where(inside.reshape(-1, *[1] * (out.ndim - 1)), out, np.nan)
-        return as_array(placed(out.reshape(*at.shape, *out.shape[1:]), at.ndim, self.axis))
+        return placed(out.reshape(*at.shape, *out.shape[1:]), at.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> Any:
         """The spline of the `nu`-th derivative."""
