@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import random
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -85,7 +87,22 @@ def by_draws_of_the_process(x: Any) -> Any:
     return x**2 - 2.0 + 0.0 * np.random.normal() * random.random()
 
 
-KINDS = [by_draws, by_draws_of_an_attribute, by_draws_of_the_process]
+def by_print(x: Any) -> Any:
+    print("at")
+    return x**2 - 2.0
+
+
+def by_stream(x: Any) -> Any:
+    sys.stderr.write("at\n")
+    return x**2 - 2.0
+
+
+def by_log(x: Any) -> Any:
+    logging.getLogger("tests.acts").warning("at %s", x)
+    return x**2 - 2.0
+
+
+KINDS = [by_print, by_stream, by_log, by_draws, by_draws_of_an_attribute, by_draws_of_the_process]
 KINDS += [by_name, by_list, by_dict, by_array, by_attribute, by_class, by_helper, COUNTER, COUNTER.__call__]
 
 
@@ -131,3 +148,16 @@ def test_draws_before_and_after_are_none_of_the_functions() -> None:
     (value, drawn), _ = tj.value_and_grad(solved, has_aux=True)(2.0)
     assert np.isclose(value, 2**0.5) and drawn == same.random() + same.random()
     assert rng.random() == same.random()
+
+
+def test_prints_before_and_after_are_none_of_the_functions(capsys: pytest.CaptureFixture[str]) -> None:
+    def solved(y: Any) -> Any:
+        print("before")
+        root = so.brentq(lambda x: x**2 - y, 0.0, 10.0)
+        print("after")
+        return root
+
+    streams = sys.stdout, sys.stderr, logging.getLogRecordFactory()
+    assert np.isclose(tj.value_and_grad(solved)(2.0)[0], 2**0.5)
+    assert capsys.readouterr().out == "before\nafter\n"
+    assert streams == (sys.stdout, sys.stderr, logging.getLogRecordFactory())

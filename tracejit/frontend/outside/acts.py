@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend import active
@@ -12,6 +13,34 @@ from tracejit.tracing import STATE
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
+
+_STREAMS = ("stdout", "stderr")
+
+
+class _Written:
+    """A stream of the process while somebody asks whether something is written into it."""
+
+    def __init__(self, real: Any, session: Run) -> None:
+        self.real, self.session = real, session
+
+    def write(self, text: Any) -> Any:
+        """Write, and note that."""
+        self.session.acted("prints")
+        return self.real.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+class _Logged:
+    """Makes the records of what is logged, and notes that."""
+
+    def __init__(self, real: Any, session: Run) -> None:
+        self.real, self.session = real, session
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.session.acted("logs")
+        return self.real(*args, **kwargs)
 
 
 class Acts:
@@ -31,6 +60,11 @@ class Acts:
         copies = [c.copy for c in self.session.containers]
         self.held = [(x, contents(x)) for x in (*self.session.in_place, *copies)]
         self.writes = _writes()
+        self.told = [(sys, name, _Written(x, self.session)) for name in _STREAMS if (x := getattr(sys, name))]
+        if (logs := sys.modules.get("logging")) is not None:
+            self.told.append((logs, "_logRecordFactory", _Logged(logs.getLogRecordFactory(), self.session)))
+        for holder, name, noting in self.told:
+            setattr(holder, name, noting)
 
     def end(self) -> list[str]:
         """What it has done; but for draws, it stays done."""
@@ -38,6 +72,9 @@ class Acts:
         if session is None:
             return []
         found, session.acting = session.acting or [], self.outer
+        for holder, name, noting in self.told:
+            if getattr(holder, name) is noting:
+                setattr(holder, name, noting.real)
         copies = [(c.copy, c.before) for c in session.containers[self.seen[1] :]]
         if any(_differs(*pair) for pair in (*self.held, *session.first[self.seen[0] :], *copies)):
             found.append("changes what a container holds")

@@ -202,12 +202,21 @@ def schur(
 def hessenberg(a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The Hessenberg form (without balancing), and Q with a = Q H Qᴴ for `calc_q`. No derivative of complex ones."""
     x = matrix("hessenberg", a)
+    if 0 < shape_of(x)[-1] <= 2:  # which SciPy gives back as it is
+        return _small_form(a, calc_q)
     if dtypes.is_complex(dtype_of(x)):
         packed, taus = _d.schur.hessenberg(x)
         form = wrap(c.triu(packed, -1))
         return (form, reflected(packed, taus)) if calc_q else form
     form, q = hessenberg_form(wrap(x))
     return (form, q) if calc_q else form
+
+
+def _small_form(a: Any, calc_q: bool) -> Any:
+    form = tnp[np.asarray](a)
+    *stack, n, _ = form.shape
+    form = tnp[np.copy](form) if stack else form
+    return (form, tnp[np.tile](np.eye(n), (*stack, 1, 1) if stack else (1, 1))) if calc_q else form
 
 
 @of_scipy

@@ -98,6 +98,8 @@ def _widened(old: Span, new: Span) -> Span:
         low = -_FAR
     if new[1] > high:
         high = _FAR
+    if low > high:  # the numbers are beyond what is taken for far
+        return None
     return (low, high) if low - _STEP <= new[0] and new[1] <= high + _STEP else None
 
 
