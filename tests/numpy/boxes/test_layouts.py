@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.numpy.boxes import layouts
 from tracejit.numpy.boxes.memory import order_of_strides
 
 D = np.arange(24.0).reshape(2, 3, 4)
@@ -110,3 +111,16 @@ def test_exported_programs_give_traced_lengths_in_c_order() -> None:
     for got, want in zip(*(tj.tree.leaves(g(x)) for g in (tj.export(f)(x), f)), strict=True):
         np.testing.assert_array_equal(got, want)
         assert got.flags.c_contiguous
+
+
+def test_integers_that_functions_are_asked_with_are_in_range() -> None:
+    def seen(a: Any, p: Any) -> Any:
+        stand_in = layouts._StandIns({}, False, True).of
+        found.append((stand_in(p), stand_in(p[:, :2]), stand_in(p[:1, :1]), stand_in(a)))
+        return a
+
+    found: list[Any] = []
+    tj.jit(seen)(np.ones((2, 3, 3)), np.ones((2, 3), np.int32))
+    rows, square, one, matrices = found[0]
+    assert rows.tolist() == [[0] * 3] * 2 and square.tolist() == [[1, 0], [0, 1]] and one.tolist() == [[0]]
+    assert np.linalg.eigvalsh(matrices).min() > 0

@@ -60,7 +60,10 @@ class Acts:
         copies = [c.copy for c in self.session.containers]
         self.held = [(x, contents(x)) for x in (*self.session.in_place, *copies)]
         self.writes = _writes()
-        self.told = [(sys, name, _Written(x, self.session)) for name in _STREAMS if (x := getattr(sys, name))]
+        streams = [(sys, name, getattr(sys, name)) for name in _STREAMS]
+        self.told: list[tuple[Any, str, Any]] = [
+            (m, name, _Written(x, self.session)) for m, name, x in streams if x is not None
+        ]
         if (logs := sys.modules.get("logging")) is not None:
             self.told.append((logs, "_logRecordFactory", _Logged(logs.getLogRecordFactory(), self.session)))
         for holder, name, noting in self.told:

@@ -118,7 +118,12 @@ class GlobalRandom:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         session = active.session()
         if session is None or not session.guarded:
-            if self.__name__ == "shuffle" and len(args) == 1 and type(x := args[0]) is Box and len(x.aval.shape):
+            if (
+                self.__name__ == "shuffle"
+                and len(args) == 1
+                and type(x := args[0]) is Box
+                and len(x.aval.shape)
+            ):
                 # NumPy would take it for a sequence of the user's, and warn of that.
                 x[...] = x[self.function.__self__.permutation(len(x))]
                 return None

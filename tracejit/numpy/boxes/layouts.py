@@ -188,7 +188,8 @@ def _is_users(x: Any) -> bool:
 
 class _StandIns:
     """NumPy's arrays in the place of boxes, with axes in given orders; `short`: of a few elements. Integers may be
-    indices, and are zero; of `regular` matrices, the diagonal is large."""
+    indices, also where C does not look whether they are in range, and are zero; of `regular` matrices, the diagonal is
+    large, and that of integers, if they are square, one."""
 
     def __init__(self, orders: dict[int, Any], short: bool, regular: bool = False) -> None:
         self.orders = orders
@@ -211,6 +212,8 @@ class _StandIns:
         back = tuple(sorted(range(len(order)), key=order.__getitem__))
         make: Callable[..., np.ndarray] = np.zeros if zero else np.ones
         made = make([shape[n] for n in order], x.aval.dtype).transpose(back)
-        if self.regular and made.ndim > 1:
+        if self.regular and zero and made.ndim > 1 and made.shape[-1] == made.shape[-2] > 1:
+            made += np.eye(made.shape[-1], dtype=made.dtype)
+        elif self.regular and not zero and made.ndim > 1:
             made += np.eye(*made.shape[-2:], dtype=made.dtype) * max(made.shape)
         return made

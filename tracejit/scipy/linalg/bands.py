@@ -102,14 +102,15 @@ def _chosen(name: str, half: Any, lower: bool, eigvals_only: bool, select: Any, 
             raise ValueError("select_range out of bounds")
         part = slice(first, last + 1)
     elif select in ("a", "all", 0):
-        part = slice(None)
+        part = None
     else:
         raise ArgumentError(name=name, problem=f"select={select!r} has no traced form")
     side = "L" if lower else "U"
     if eigvals_only:
-        return linalg.eigvalsh(half, side)[part]
+        w = linalg.eigvalsh(half, side)
+        return w if part is None else w[part]
     w, v = linalg.eigh(half, side)
-    return w[part], v[:, part]
+    return (w, v) if part is None else (w[part], v[:, part])
 
 
 @of_scipy

@@ -14,8 +14,9 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
 from tracejit.numpy.dispatch import plain
-from tracejit.numpy.operands import dtype_of, has_box, shape_of
+from tracejit.numpy.operands import dtype_of, has_box, raw, shape_of
 from tracejit.ops import _lazy
 from tracejit.scipy.hosting.calls import parameters
 from tracejit.tracing import Box, caller, to_raw
@@ -43,10 +44,45 @@ def _stand_in(fn: F, laid: Callable[..., Any]) -> F:
         scipys = getattr(_lazy.scipy_linalg(), fn.__name__)
         if has_box(args) or (kwargs and has_box(kwargs.values())):
             _leave_infinite(scipys, args, kwargs)
+            if stack := _stack_of(scipys, args, kwargs):
+                return _over_stack(fn, laid, scipys, stack, args, kwargs)
             return laid(scipys, args, kwargs, fn(*args, **kwargs))
         return plain(scipys, args, kwargs)
 
     return call  # type: ignore[return-value]
+
+
+def _stack_of(scipys: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
+    """The dimensions of the operands before those of a matrix, over which SciPy itself loops."""
+    if not hasattr(scipys, "__wrapped__"):
+        return ()
+    cells = (cell.cell_contents for cell in scipys.__closure__ or ())
+    said = dict(zip(scipys.__code__.co_freevars, cells, strict=True))
+    shapes = []
+    for n, (name, core) in enumerate(zip(said.get("names", ()), said.get("ndims", ()), strict=True)):
+        x = args[n] if n < len(args) else kwargs.get(name)
+        shape = () if x is None else shape_of(raw(x))
+        shapes.append(shape[: len(shape) - (min(len(shape), 2) if core == "1|2" else core)])
+    return np.broadcast_shapes(*shapes) if any(shapes) else ()
+
+
+def _over_stack(
+    fn: Any, laid: Callable[..., Any], scipys: Any, stack: tuple[int, ...], args: Any, kwargs: Any
+) -> Any:
+    """What SciPy gives for a stack of matrices: several results in a list, and all of them arrays."""
+    try:
+        out = fn(*args, **kwargs)
+    except ValueError as e:
+        problem = f"a stack of matrices has no traced form ({e})"
+        raise ArgumentError(name=fn.__name__, problem=problem) from e
+    several = out if isinstance(out, tuple) else (out,)
+    several = tuple(
+        tnp[np.copy](x) if type(x) is Box and x.chain else x for x in several
+    )  # put together anew
+    out = laid(scipys, args, kwargs, several if isinstance(out, tuple) else several[0])
+    if not isinstance(out, tuple):
+        return out
+    return [x if type(x) is Box or isinstance(x, np.ndarray) else np.full(stack, x) for x in out]
 
 
 #: Functions that look for infinite numbers without being asked, as those that they call do.

@@ -125,16 +125,21 @@ def eigh(
 ) -> Any:
     """Eigenvalues and eigenvectors of Hermitian `a`, or of a v = w b v with positive definite `b`."""
     refuse("eigh", subset_by_value=subset_by_value, type=None if type == 1 else type)
-    chosen = slice(None) if subset_by_index is None else slice(subset_by_index[0], subset_by_index[1] + 1)
+
+    def chosen(x: Any) -> Any:
+        if subset_by_index is None:
+            return wrap(x)
+        return wrap(x)[..., subset_by_index[0] : subset_by_index[1] + 1]
+
     if b is None:
         x = matrix("eigh", a)
         if eigvals_only:
-            return wrap(_d.eigh.eigvalsh(x, lower=lower, check=True))[..., chosen]
+            return chosen(_d.eigh.eigvalsh(x, lower=lower, check=True))
         w, v = _d.eigh.eigh(x, lower=lower, check=True)
     else:
         x, y = matrices("eigh", a, b)
         w, v = _generalized(x, y, lower)
-    return wrap(w)[..., chosen] if eigvals_only else (wrap(w)[..., chosen], wrap(v)[..., chosen])
+    return chosen(w) if eigvals_only else (chosen(w), chosen(v))
 
 
 def _generalized(a: Any, b: Any, lower: bool) -> tuple[Any, Any]:

@@ -72,6 +72,7 @@ def cho_solve(
 ) -> Any:
     """x with a x = b, given `cho_factor(a)`."""
     factor, lower = c_and_lower
+    lower = bool(np.all(lower))  # of a stack, one for each matrix
     (x, y), vector = _right_sides("cho_solve", factor, b)
     return _solution(_by_cholesky(x, y, lower), vector)
 
