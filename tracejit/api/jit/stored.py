@@ -32,6 +32,7 @@ from tracejit.api.jit.listed import Listed, grows, in_pieces, is_long, items, re
 from tracejit.api.jit.parts import part_of
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.journal import GONE, Change
+from tracejit.frontend.lists import numbered
 from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.made import Lines
 from tracejit.frontend.lists.tables import parts
@@ -114,7 +115,6 @@ class _Writer:
         self.made: list[str] = []
         self.put: list[str] = []
         self.names: dict[str, Any] = {}
-        self.displays: set[str] = set()  # of tuples
         self.known: dict[int, str] = {}  # of values by id
         self.nodes: dict[Any, str] = {}  # of places
         self.open: set[int] = set()  # containers that are being made
@@ -289,7 +289,7 @@ class _Writer:
         inside = self.listed(x, what)
         if cls in _DISPLAYS and (inside or cls is not set):
             display = _DISPLAYS[cls].format(inside)
-            return self.new(self.arrays.own(x, self._own(display)) if cls is tuple else display)
+            return self.new(self.arrays.own(x, self._own(x, display)) if cls is tuple else display)
         if cls is collections.deque:
             return self.new(f"{self.const(cls)}(({inside}), {x.maxlen})")
         if issubclass(cls, tuple):
@@ -297,12 +297,12 @@ class _Writer:
             return self.new(f"{made}({real}, ({inside}))")
         return self.new(f"{self.const(cls)}(({inside}))")
 
-    def _own(self, display: str) -> str:
-        """A tuple's display; of two that are constants Python makes one where they are equal."""
-        if display in self.displays:
-            return f"{self.const(tuple)}([{display[1:-1]}])"
-        self.displays.add(display)
-        return display
+    def _own(self, x: Any, display: str) -> str:
+        """A tuple's display. Of constants Python makes one for all calls: so it does of the user's own."""
+        if not numbered.is_constant(display):
+            return display
+        is_users = any(y is x for code, _ in self.session.codes for y in numbered.constants_of(code))
+        return self.const(x) if is_users else f"{self.const(tuple)}([{display[1:-1]}])"
 
     def pieces(self, x: Listed, what: str) -> str:
         """A long list."""

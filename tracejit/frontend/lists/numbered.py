@@ -14,6 +14,7 @@ it; what may be made in each step of a loop or before it, as far as its numbers 
 
 from __future__ import annotations
 
+import ast
 import collections
 import contextlib
 import types
@@ -121,7 +122,7 @@ class Numbered(Tuples):
     def _is_constant(self, x: Any) -> bool:
         """Whether it is a constant of the code that is run, which is one tuple for all steps and calls."""
         for code, _ in cast(Any, active.session()).codes[self.looked_at :]:
-            self.constants |= {id(y): y for c in _constants(code) for y in inside(c)}
+            self.constants |= {id(y): y for y in constants_of(code)}
         self.looked_at = len(cast(Any, active.session()).codes)
         return id(x) in self.constants
 
@@ -255,10 +256,18 @@ def inside(x: Any) -> Iterator[Any]:
             yield from inside(y)
 
 
-def _constants(code: types.CodeType) -> Iterator[Any]:
-    """The constants of code and of the functions in it."""
+def constants_of(code: types.CodeType) -> Iterator[Any]:
+    """The tuples that are constants of code and of the functions in it."""
     for x in code.co_consts:
-        yield from _constants(x) if isinstance(x, types.CodeType) else (x,)
+        yield from constants_of(x) if isinstance(x, types.CodeType) else inside(x)
+
+
+def is_constant(display: str) -> bool:
+    """Whether a display has nothing but constants in it."""
+    with contextlib.suppress(ValueError):
+        ast.literal_eval(display)
+        return True
+    return False
 
 
 def _all(value: Any) -> Iterator[Any]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import threading
 import types
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.journal import GONE
 from tracejit.frontend.paths import Members, Node
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.ufuncs import Ufunc
+from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -244,3 +249,44 @@ def not_overridden(session: Any, cls: type, owner: type | None, name: str, after
 def slots(cls: type) -> list[str]:
     """The names of all slots of a class."""
     return [n for base in cls.__mro__ for n, x in vars(base).items() if type(x) is types.MemberDescriptorType]
+
+
+#: Methods that Python calls itself and takes nothing but a value of its own from, and how to make one.
+_ANSWERS: dict[str, Callable[[Any], Any]] = {
+    "__bool__": bool,
+    "__float__": float,
+    "__complex__": complex,
+    "__int__": int,
+    "__index__": operator.index,
+    "__len__": operator.index,
+}
+
+
+#: Methods that NumPy calls with a function of its own, of which traced code has another.
+_ASKED_BY_NUMPY = ("__array_ufunc__", "__array_function__")
+_FUNCTIONS = (np.ufunc, types.FunctionType, types.BuiltinFunctionType, type(np.sum))
+
+
+def answering(name: str, method: Any) -> Any:
+    """The special method `name` for Python to call; what it is made from is its `followed`."""
+    if name in _ASKED_BY_NUMPY:
+        return _given_ours(method)
+    convert = _ANSWERS.get(name)
+    if convert is None:
+        return method
+
+    def answer(*args: Any) -> Any:
+        out = method(*args)
+        return convert(out) if type(out) is Box else out
+
+    answer.followed = method  # type: ignore[attr-defined]
+    return answer
+
+
+def _given_ours(method: Any) -> Any:
+    def given(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(NUMPY_TO_TRACEJIT.get(a, a) if isinstance(a, _FUNCTIONS) else a for a in args)
+        return method(*args, **kwargs)
+
+    given.followed = method  # type: ignore[attr-defined]
+    return given

@@ -65,7 +65,7 @@ class _Member:
         value = attributes.bind_member(session, cls, self.name, raw, obj, owner)
         if isinstance(raw, functools.cached_property) and obj is not None:
             vars(obj)[self.name] = value
-        return objects.answering(self.name, value)
+        return behind.answering(self.name, value)
 
     def _holder(self, real: Any, stored: Any) -> type:
         """The class of which it is read: one before has got its own if an eager run has `stored` it."""

@@ -11,7 +11,6 @@ import abc
 import dataclasses
 import functools
 import inspect
-import operator
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,6 @@ from tracejit.frontend.shadows import attributes, behind, copied
 from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.primitive import Op
 from tracejit.numpy.dispatch import OBJECTS, Adopted
-from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -204,31 +202,6 @@ class Quiet:
             )
 
 
-#: Methods that Python calls itself and takes nothing but a value of its own from, and how to make one.
-_ANSWERS: dict[str, Callable[[Any], Any]] = {
-    "__bool__": bool,
-    "__float__": float,
-    "__complex__": complex,
-    "__int__": int,
-    "__index__": operator.index,
-    "__len__": operator.index,
-}
-
-
-def answering(name: str, method: Any) -> Any:
-    """The special method `name` for Python to call; what it is made from is its `followed`."""
-    convert = _ANSWERS.get(name)
-    if convert is None:
-        return method
-
-    def answer(*args: Any) -> Any:
-        out = method(*args)
-        return convert(out) if type(out) is Box else out
-
-    answer.followed = method  # type: ignore[attr-defined]
-    return answer
-
-
 def shadow_class(cls: type) -> type:
     """The dynamic subclass for shadows of `cls`, made once for the names that its classes have."""
     return _shadow_class(cls, tuple([tuple(vars(base)) for base in cls.__mro__[:-1]]))
@@ -304,7 +277,7 @@ def _forward(name: str) -> Callable[..., Any]:
         return attributes.read(self, name)(*args, **kwargs)
 
     method.__name__ = name
-    return answering(name, method)
+    return behind.answering(name, method)
 
 
 def _leave(self: Any) -> None:
