@@ -109,11 +109,13 @@ S_MAX = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
 QUARTER = (mp.pi / 4) ** 2 * mp.mpf("1.001")
 ERF0 = 2 / mp.sqrt(mp.pi)
 ERF_REST = _series(lambda z: (mp.erf(mp.sqrt(z)) / mp.sqrt(z) - ERF0) / z, -ERF0 / 3)
-ERF_NEAR = mp.mpf("1.125")  # in float32
+ERF_NEAR = mp.mpf("1.125")
 EXP_REST = _series(lambda r: (mp.expm1(r) - r) / r**2, mp.mpf(1) / 2)
 
 TABLES = [
     Table("EXP", EXP_REST, lambda r: r**2 + 1e-30, -HALF, HALF, slack=2),
+    Table("EXP_TILTED", EXP_REST, lambda r: r**2 * mp.exp(-r) + 1e-30, mp.log(mp.mpf("0.74999")),
+          mp.log(mp.mpf("1.50001")), slack=2),
     Table("EXPM1", EXP_REST, lambda r: abs(r) + 1e-30, -HALF, HALF),
     Table("EXP2", _series(lambda r: (mp.expm1(r * LN2) - r * LN2) / r**2, LN2**2 / 2),
           lambda r: r**2 + 1e-30, mp.mpf("-0.5"), mp.mpf("0.5")),
@@ -127,8 +129,7 @@ TABLES = [
           mp.mpf("0.2505"), only="f64"),
     Table("ATAN", _odd(mp.atan, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), mp.mpf(1), only="f32"),
     Table("ASIN", _odd(mp.asin, mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), mp.mpf("0.2501")),
-    Table("ERF", ERF_REST, lambda z: z + 1e-30, mp.mpf(0), mp.mpf(1), only="f64"),
-    Table("ERF", ERF_REST, lambda z: z + 1e-30, mp.mpf(0), ERF_NEAR**2, first=7, only="f32"),
+    Table("ERF", ERF_REST, lambda z: z + 1e-30, mp.mpf(0), ERF_NEAR**2, first=7),
 ]  # fmt: skip
 TABLES += [
     Table("SINH", _odd(mp.sinh, mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), HALF**2, first=2),
@@ -143,13 +144,15 @@ TABLES += [
           rounded="f64"),
     Table("TANH", _odd(mp.tanh, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), mp.mpf("0.945"), slack=2, only="f32"),
 ]  # fmt: skip
-#: -log(erfc(x)) in u = x - 1, for x from 1 to the point where erf rounds to 1; in float32 the fourth root of erfc.
-TABLES += [
-    Table("ERFC", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), mp.mpf(0), mp.mpf("4.9375"), first=9,
-          only="f64"),
-    Table("ERFC_ROOT", lambda u: mp.root(mp.erfc(u + ERF_NEAR), 4), lambda u: 4 * mp.erfc(u + ERF_NEAR) ** 0.75,
-          mp.mpf(0), mp.mpf("3.9375") - ERF_NEAR, first=8, only="f32"),
-]  # fmt: skip
+
+
+def _erfc_root(precision: str, end: str, first: int) -> Table:
+    """The fourth root of erfc(x) in u = x - 1.125, up to the point where erf rounds to 1."""
+    return Table("ERFC_ROOT", lambda u: mp.root(mp.erfc(u + ERF_NEAR), 4), lambda u: 4 * mp.erfc(u + ERF_NEAR) ** 0.75,
+                 mp.mpf(0), mp.mpf(end) - ERF_NEAR, slack=2, first=first, only=precision)  # fmt: skip
+
+
+TABLES += [_erfc_root("f64", "5.9375", 19), _erfc_root("f32", "3.9375", 8)]
 
 
 def _rounded(c: list[mp.mpf], precision: str) -> str:

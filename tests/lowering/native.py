@@ -17,13 +17,13 @@ from tracejit.lowering.runtime.compile import Code, compile_llvm
 ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
 
 
-def pointwise(fn: Any, in_dtypes: list[Any], out_dtype: Any) -> Program:
+def pointwise(fn: Any, in_dtypes: list[Any], out_dtype: Any, vector: bool = True) -> Program:
     """out[i] = fn(k, x0[i], x1[i] …) over one loop whose length is parameter 0."""
     k = Builder()
     ins = [k.buffer(f"x{n}", np.dtype(d), 0, "arg", n) for n, d in enumerate(in_dtypes)]
     out = k.buffer("out", np.dtype(out_dtype), 0, "arg", len(ins))
     k.program.params.append(0)
-    with k.loop(0, k._inst("param", I64, (), 0), vector=True) as i:
+    with k.loop(0, k._inst("param", I64, (), 0), vector=vector) as i:
         k.store(out, i, fn(k, *[k.load(b, i) for b in ins]))
     return k.program
 

@@ -10,12 +10,12 @@ import pytest
 import scipy.special
 
 import tracejit as tj
-from tests.lowering.native import apply, pointwise
+from tests.lowering.native import apply, call, pointwise
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.linking.processor import vector_bits
 from tracejit.lowering.llvm import cpu
 from tracejit.lowering.llvm.vecmath import FUNCTIONS, outline
-from tracejit.lowering.llvm.vecmath.functions import special
+from tracejit.lowering.llvm.vecmath.functions import exponential, special
 from tracejit.lowering.loops.builder import Builder
 from tracejit.lowering.runtime.compile import compile_llvm
 
@@ -125,9 +125,37 @@ def test_calls_out_of_line_give_the_same_bits(monkeypatch, name, dtype):
 def test_every_width_has_the_same_bits(monkeypatch, bits, dtype):
     """Also widths that are not this host's: LLVM splits their vectors, or calls the scalar function."""
     monkeypatch.setattr(cpu, "vector_bits", lambda: bits)
-    for name in ("sin", "pow"):
+    for name in ("sin", "pow", "exp"):
         a, b = both_ways(monkeypatch, name, *samples(name, dtype))
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", sorted(exponential.ALONE))
+def test_functions_that_are_called_alone_have_the_bits_of_vectors(name, dtype):
+    rng = np.random.default_rng(3)
+    spread = [rng.uniform(-a, a, 3000) for a in (1.0, 20.0, 110.0, 760.0)]
+    with np.errstate(over="ignore"):
+        x = np.concatenate([edges(np.dtype(dtype)), *spread]).astype(dtype)
+    alone = np.empty_like(x)
+    text = cpu.emit(pointwise(lambda k, v: k.math(name, v), [dtype], dtype, vector=False))
+    assert f"@tj.{name}.alone." in text
+    call(compile_llvm(text), [x, alone], (x.size,))
+    np.testing.assert_array_equal(alone, apply(lambda k, v: k.math(name, v), x))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_modules_with_the_instruction_for_powers_of_two_run_without_it(monkeypatch, dtype):
+    """As those in files do, on another processor than the one they were made on."""
+    monkeypatch.setattr(cpu, "vector_bits", lambda: outline.SCALING_BITS)
+    text = cpu.emit(pointwise(lambda k, v: k.math("exp", v), [dtype], dtype))
+    assert outline.portable(text, outline.SCALING_BITS) == text
+    other = outline.portable(text, 256)
+    assert ".scalef." in text and ".scalef." not in other
+    (x,) = samples("exp", dtype)
+    got = np.empty_like(x)
+    call(compile_llvm(other), [x, got], (x.size,))
+    np.testing.assert_array_equal(got, apply(lambda k, v: k.math("exp", v), x))
 
 
 def chain(k, x):

@@ -24,6 +24,7 @@ from tests.lowering.native import call, pointwise
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
 from tracejit.lowering.llvm import cpu
+from tracejit.lowering.llvm.text import has_loops
 from tracejit.lowering.llvm.vecmath import FUNCTIONS
 from tracejit.lowering.loops.builder import Builder
 from tracejit.lowering.loops.nodes import I64, Const, Copy
@@ -328,4 +329,4 @@ def test_long_programs_without_loops_are_compiled_in_linear_time(monkeypatch: An
     ],
 )
 def test_loops_go_back_to_a_label(text: str, wanted: bool) -> None:
-    assert machine.has_loops(text) is wanted
+    assert has_loops(text) is wanted

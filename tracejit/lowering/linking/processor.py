@@ -24,6 +24,7 @@ _FEATURES = (
     *((0xD, 1, 0), (0x14, 0, 1), (0x19, 0, 1), (0x1E, 1, 0), (0x24, 0, 1), (0x80000008, 0, 1)),
 )
 _AVX, _AVX512 = 0x6, 0xE6  # what the system keeps
+_AVX512VL = 31  # the bit of AVX-512 for vectors of all widths
 
 
 @functools.cache
@@ -52,9 +53,9 @@ def vector_bits() -> int:
     found = words()
     if found is None:
         features = llvm.get_host_cpu_features()
-        return 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+        return 512 if features.get("avx512vl") else 256 if features.get("avx2") else 128
     wide, kept = found[_FEATURES.index((7, 0, 1))], found[-1]
-    if wide >> 16 & 1 and kept & _AVX512 == _AVX512:
+    if wide >> _AVX512VL & 1 and kept & _AVX512 == _AVX512:
         return 512
     return 256 if wide >> 5 & 1 and kept & _AVX == _AVX else 128
 

@@ -48,6 +48,7 @@ class Translator(Memory):
     """Writes a program's statements into `f`; `finish` ends it with the common exit block."""
 
     suffix = ""  # of the function's head
+    vectors = False  # whether vectors are to be made of what is being written
 
     # -- structure
 
@@ -130,8 +131,10 @@ class Translator(Memory):
         inside = f"icmp sge i64 {i}, {start}" if node.down else f"icmp slt i64 {i}, {stop}"
         f.branch(f.let(inside), body, done)
         f.begin(body)
+        outside, self.vectors = self.vectors, self.vectors or node.vector
         with self.scopes.independent(node.body if node.vector else Block()) as group:
             self.block(node.body)
+        self.vectors = outside
         f.add(f"{step} = {'sub' if node.down else 'add'} nsw i64 {i}, {by}")
         self.poll(step, node)
         f.jump(latch)
@@ -236,7 +239,7 @@ class Translator(Memory):
         elif inst.op == "index":
             name = self.index(inst)
         elif inst.op == "math":
-            name = vecmath.emit_call(self.f, inst)
+            name = vecmath.emit_call(self.f, inst, alone=not self.vectors)
         else:
             raise Unsupported(f"loop IR op {inst.op!r}")
         self.f.names[inst.out.id] = name

@@ -61,7 +61,7 @@ def _of_call(s: Inst, module: Module) -> tuple[int, int]:
     does not run."""
     width = s.out.dtype.itemsize
     outside = not isinstance(s.attr, str) or f"tj.{s.attr}.f{width * 8}" in module.outlined
-    return (1, 0) if outside else measured(vecmath.steps(s.attr, width), module)
+    return (1, 0) if outside else measured(vecmath.steps(s.attr, width, module.vector_bits), module)
 
 
 def _waits_for_extremes(body: Sequence[Any]) -> bool:

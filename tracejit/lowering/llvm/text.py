@@ -21,6 +21,7 @@ from tracejit.records import record
 _FLOATS = {2: "half", 4: "float", 8: "double"}
 _SIGNATURE = {"f64": "double", "f32": "float", "ptr": "ptr", "void": "void"}
 _NODES = re.compile(r"!(\d+)\b")
+_LABELS = re.compile(r"^([\w.]+):|label %([\w.]+)|^define ", re.MULTILINE)
 _COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -186,3 +187,16 @@ class Function:
 
     def branch(self, cond: str, then: str, orelse: str, hint: str = "") -> None:
         self.lines.append(f"  br i1 {cond}, label %{then}, label %{orelse}{hint}")
+
+
+def has_loops(text: str) -> bool:
+    """Whether a module goes back to a label anywhere."""
+    known: set[str] = set()
+    for m in _LABELS.finditer(text):
+        if m[1] is not None:
+            known.add(m[1])
+        elif m[2] is None:  # a function begins
+            known.clear()
+        elif m[2] in known:
+            return True
+    return False

@@ -39,6 +39,9 @@ _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 class Builder(Calls):
     """Records scalar code and structure into the current block. Kernel forms call it `k`."""
 
+    #: Whether what is recorded is for a processor that multiplies by powers of two in one step (`vecmath.outline`).
+    scales = False
+
     def __init__(self, name: str = "main") -> None:
         self.program = Program(name, Block())
         self.block = self.program.body

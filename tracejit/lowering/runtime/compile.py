@@ -25,7 +25,8 @@ from tracejit.errors.refusals import attempt
 from tracejit.lowering._lazy import llvm, llvmlite
 from tracejit.lowering.linking import elf, processor
 from tracejit.lowering.llvm import ahead, halves, streams, vecmath
-from tracejit.lowering.llvm.vecmath import library
+from tracejit.lowering.llvm.text import has_loops
+from tracejit.lowering.llvm.vecmath import library, outline
 from tracejit.lowering.runtime import cache
 from tracejit.timeline import span
 from tracejit.tracing import LOCK
@@ -41,10 +42,11 @@ UNIFORM_TESTS = "!uniform = !{}"
 #: Metadata that says of a module: make machine code quickly, however slow it may be.
 UNOPTIMIZED = "!unoptimized = !{}\n"
 #: Functions and variables that a module shows to others.
-_EXPORTED = re.compile(r"^(?:define (?!internal|hidden)[^@\n]*)?@([\w.]+)(?:\(| = global )", re.MULTILINE)
+_EXPORTED = re.compile(
+    r"^(?:define (?!internal|hidden|weak)[^@\n]*)?@([\w.]+)(?:\(| = global )", re.MULTILINE
+)
 #: Bytes of a module from which it is asked whether it has loops at all.
 _LONG = 200_000
-_LABELS = re.compile(r"^([\w.]+):|label %([\w.]+)|^define ", re.MULTILINE)
 _COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
 
 
@@ -140,7 +142,8 @@ def _optimized(text: str) -> Any:
 def _run_passes(text: str, slp: bool) -> Any:
     # LLVM takes a gather from an array on the stack for one that cannot read it (the alias analysis overlooks
     # vectors of pointers), and moves stores behind it.
-    module, machine = _parse(text), _machine(gathers="alloca [" not in text)
+    module = _parse(outline.portable(text, processor.vector_bits()))
+    machine = _machine(gathers="alloca [" not in text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     optimizes = UNOPTIMIZED not in text
@@ -153,10 +156,12 @@ def _run_passes(text: str, slp: bool) -> Any:
         _without(_UNSWITCHING) if UNIFORM_TESTS in text else contextlib.nullcontext(),
     ):
         _run(builder.getModulePassManager(), module, builder)
-    if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
+    if "alwaysinline minsize" in text:  # variants that the vectoriser has just called
         for fn in module.functions:
             # Visible up to here, so that they were not dropped before their first call, nor had parameters dropped.
             if fn.visibility == llvm.Visibility.hidden and not fn.is_declaration:
+                if fn.linkage == llvm.Linkage.weak_any:  # the scalar form of `vecmath.outline`
+                    fn.add_function_attribute("alwaysinline")
                 fn.linkage = llvm.Linkage.internal
         after = llvm.create_new_module_pass_manager()
         after.add_always_inliner_pass()
@@ -236,19 +241,6 @@ def _generator(text: str) -> Any:
     registers, which takes more than linear time: a minute for some ten thousand operations without loops."""
     quick = UNOPTIMIZED in text or (len(text) > _LONG and not has_loops(text))
     return _machine(level=0 if quick else 3)
-
-
-def has_loops(text: str) -> bool:
-    """Whether a module goes back to a label anywhere."""
-    known: set[str] = set()
-    for m in _LABELS.finditer(text):
-        if m[1] is not None:
-            known.add(m[1])
-        elif m[2] is None:  # a function begins
-            known.clear()
-        elif m[2] in known:
-            return True
-    return False
 
 
 def _load(

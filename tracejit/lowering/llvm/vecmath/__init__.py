@@ -53,40 +53,49 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 _RARE: dict[str, tuple[Callable[..., Any], int]] = (
     exponential.RARE | inverse.RARE | logarithm.RARE | power.RARE | trig.RARE
 )
+#: Those that are called outside of loops that are vectorised, and what is then used in place of them.
+_ALONE = {name: f"{name}.alone" for name in exponential.ALONE}
 #: With those of bits, which are in float64 only and no functions of numbers.
-_ALL = FUNCTIONS | cipher.FUNCTIONS | _RARE
+_ALL = FUNCTIONS | cipher.FUNCTIONS | _RARE | {_ALONE[name]: f for name, f in exponential.ALONE.items()}
 
 
 @functools.cache
-def _steps(name: str, size: int) -> tuple[list[Any], tuple[Any, ...], Any]:
-    """(instructions, arguments, result) of a function."""
+def _steps(name: str, size: int, bits: int) -> tuple[list[Any], tuple[Any, ...], Any]:
+    """(instructions, arguments, result) of a function, for processors with vectors of `bits`."""
     if name not in _ALL:
         raise Unsupported(f"no vector function {name!r}")
     fn, arity = _ALL[name]
     k, dtype = Builder(name), np.dtype(f"f{size}")
+    k.scales = bits == outline.SCALING_BITS
     args = tuple([k.reg(dtype) for _ in range(arity)])
     out = fn(k, *args)
     return k.block.stmts, args, out
 
 
-def steps(name: str, size: int) -> list[Any]:
-    """The instructions of a function of floats of `size` bytes. Raises Unsupported."""
-    return _steps(name, size)[0]
+def steps(name: str, size: int, bits: int) -> list[Any]:
+    """The instructions of a function of floats of `size` bytes, for vectors of `bits`. Raises Unsupported."""
+    return _steps(name, size, bits)[0]
 
 
 def recorded(name: str, size: int) -> tuple[list[Any], tuple[Any, ...], Any]:
-    """(instructions, arguments, result) of a function of floats of `size` bytes. Raises Unsupported."""
-    return _steps(name, size)
+    """(instructions, arguments, result) of a function of floats of `size` bytes, for any processor. Raises
+    Unsupported."""
+    return _steps(name, size, 0)
 
 
-def _written(name: str, size: int, bits: int, call: Callable[[Function, Inst], str]) -> Function:
-    """The scalar instructions of a function; those that are not scalar code are written by `call`."""
-    stmts, args, out = _steps(name, size)
+Calls = dict[str, Callable[[Function, Inst], str]]  # how calls in functions are written, by their kinds
+_SCALAR: Calls = {"rare": rare.branched, "scale": outline.scale_called}
+_WIDENED: Calls = {"rare": rare.masked, "scale": outline.scale_named}
+
+
+def _written(name: str, size: int, bits: int, calls: Calls) -> Function:
+    """The scalar instructions of a function; those that are not scalar code are written by `calls`."""
+    stmts, args, out = _steps(name, size, bits)
     f = Function(Module(vector_bits=bits))
     f.names |= {a.id: f"%x{n}" for n, a in enumerate(args)}
     for inst in stmts:
         if not emit_scalar(f, inst):
-            f.names[inst.out.id] = call(f, inst)
+            f.names[inst.out.id] = calls[inst.attr[0]](f, inst)
     f.add(f"ret {typed(f, out)}")
     return f
 
@@ -94,7 +103,7 @@ def _written(name: str, size: int, bits: int, call: Callable[[Function, Inst], s
 @functools.cache
 def _function_text(name: str, size: int, bits: int, how: str) -> str:
     """The definition of a function: `how` it is to be called."""
-    lines = _written(name, size, bits, rare.branched).lines
+    lines = _written(name, size, bits, _SCALAR).lines
     t = "double" if size == 8 else "float"
     parameters = ", ".join(f"{t} %x{n}" for n in range(_ALL[name][1]))
     head = f"define internal {t} @tj.{name}.f{size * 8}({parameters}) {how} {outline.PURE} {{"
@@ -102,9 +111,18 @@ def _function_text(name: str, size: int, bits: int, how: str) -> str:
 
 
 @functools.cache
+def _alone_text(name: str, size: int) -> tuple[str, str]:
+    """The definition of what is used in place of a function outside of loops that are vectorised, and declarations of
+    what it calls."""
+    text = _function_text(_ALONE[name], size, 0, "alwaysinline")
+    called = {i.attr[1] for i in steps(_ALONE[name], size, 0) if i.op == "math"}
+    return text, "\n".join(library.declared(_rare_text(n, size, 0)) for n in sorted(called))
+
+
+@functools.cache
 def _variant_texts(name: str, size: int, bits: int) -> dict[str, str]:
     """The definitions of a function's vector variants."""
-    t, lines = "double" if size == 8 else "float", _written(name, size, bits, rare.masked).lines
+    t, lines = "double" if size == 8 else "float", _written(name, size, bits, _WIDENED).lines
     return outline.definitions(f"tj.{name}.f{size * 8}", t, bits, _ALL[name][1], lines)
 
 
@@ -116,7 +134,7 @@ def _rare_text(name: str, size: int, bits: int) -> str:
     text = _function_text(name, size, bits, "noinline optnone cold")
     if not bits:
         return text
-    lines = _written(name, size, bits, rare.masked).lines
+    lines = _written(name, size, bits, _WIDENED).lines
     return text + "\n" + rare.full_definition(f"tj.{name}.f{size * 8}", size, bits, _ALL[name][1], lines)
 
 
@@ -132,7 +150,7 @@ def plan(module: Module, stmts: list[Any]) -> None:
     """Decide which functions that `stmts` call are out of line, and which of them need vector variants."""
     counts, vectors = outline.called(stmts)
     for (name, size), count in counts.items():
-        if name in _ALL and count * len(_steps(name, size)[0]) > outline.BUDGET:
+        if name in _ALL and count * len(_steps(name, size, module.vector_bits)[0]) > outline.BUDGET:
             module.outlined[f"tj.{name}.f{size * 8}"] = module.vector_bits if (name, size) in vectors else 0
 
 
@@ -141,12 +159,12 @@ def _define(module: Module, name: str, size: int) -> None:
     scalar, host = f"tj.{name}.f{size * 8}", module.vector_bits
     if scalar not in module.outlined:
         module.functions[scalar] = _function_text(name, size, host, "alwaysinline")
-        _define_rare(module, name, size)
+        _define_called(module, name, size)
         return
     text = _function_text(name, size, host, "noinline")
     if not host:
         module.functions[scalar] = text
-        _define_rare(module, name, size)
+        _define_called(module, name, size)
         return
     module.functions[scalar] = library.declared(text)
     if module.outlined[scalar]:
@@ -156,10 +174,13 @@ def _define(module: Module, name: str, size: int) -> None:
         module.kept += variants
 
 
-def _define_rare(module: Module, name: str, size: int) -> None:
-    """Add what a function calls for rare arguments. The host's code has it in libraries of its own."""
-    for inst in _steps(name, size)[0]:
-        if inst.op == "math":
+def _define_called(module: Module, name: str, size: int) -> None:
+    """Add what a function calls. The host's code has what is for rare arguments in libraries of its own."""
+    for inst in _steps(name, size, module.vector_bits)[0]:
+        if inst.op == "math" and inst.attr[0] == "scale":
+            width = inst.out.dtype.itemsize
+            module.functions.setdefault(f"tj.scale.f{width * 8}", outline.scale_definitions(width))
+        elif inst.op == "math":
             needed, width = inst.attr[1], inst.out.dtype.itemsize
             key = f"tj.{needed}.f{width * 8}"
             if key in module.functions:
@@ -173,7 +194,7 @@ def _define_rare(module: Module, name: str, size: int) -> None:
             if needed in huge.NAMES:
                 module.functions.setdefault("huge", huge.reduction())
             else:
-                _define_rare(module, needed, width)
+                _define_called(module, needed, width)
 
 
 def definitions(needed: library.Library) -> str:
@@ -190,16 +211,24 @@ def definitions(needed: library.Library) -> str:
         texts += list(_variant_texts(name, size, bits).values())[:1] if bits else []
     module.functions[f"tj.{name}.f{size * 8}"] = "\n".join(map(library.exported, texts))
     if name != library.HUGE:
-        _define_rare(module, name, size)
+        _define_called(module, name, size)
     return module.render()
 
 
-def emit_call(f: Function, inst: Inst) -> str:
-    """Call the function `inst.attr`, adding its definition to the module. Raises loopir.Unsupported."""
-    size, module = inst.out.dtype.itemsize, f.module
-    name = f"tj.{inst.attr}.f{size * 8}"
+def emit_call(f: Function, inst: Inst, alone: bool = False) -> str:
+    """Call the function `inst.attr`, adding its definition to the module. Raises loopir.Unsupported.
+
+    `alone`: no vectors are made of the call.
+    """
+    size, module, function = inst.out.dtype.itemsize, f.module, inst.attr
+    if alone and module.vector_bits and f"tj.{function}.f{size * 8}" not in module.outlined:
+        function = _ALONE.get(function, function)
+    name = f"tj.{function}.f{size * 8}"
     if name not in module.functions:
-        _define(module, inst.attr, size)
+        if function in _ALONE.values():
+            module.functions[name], module.functions[f"{name} calls"] = _alone_text(inst.attr, size)
+        else:
+            _define(module, function, size)
     t, bits = reg_type(inst.out.dtype), module.outlined.get(name)
     variants = outline.attribute(name, size, bits, len(inst.args)) if bits else ""
     attributes = " " + module.attributes(variants) if variants else ""

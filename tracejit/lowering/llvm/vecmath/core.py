@@ -125,14 +125,19 @@ def even_odd(k: Any, x: Any, c: Sequence[Any]) -> Any:
     return fma(k, horner(k, square, c[1::2]), x, horner(k, square, c[0::2]))
 
 
+def first_last(k: Any, x: Any, c: Sequence[Any]) -> Any:
+    """The polynomial with these coefficients, the first one added last: rounded once at the size of the whole."""
+    return fma(k, x, even_odd(k, x, c[1:]), c[0])
+
+
 def by_pairs(k: Any, x: Any, coefficients: Sequence[Any]) -> Any:
     """The polynomial by Horner's rule on pairs of coefficients: as many steps as `even_odd`, in a shorter chain."""
-    c = [k.lift(v, x.dtype) for v in coefficients]
-    return horner(k, x * x, _paired(k, x, c))
+    return horner(k, x * x, pairs(k, x, coefficients))
 
 
-def _paired(k: Any, x: Any, c: list[Any]) -> list[Any]:
+def pairs(k: Any, x: Any, coefficients: Sequence[Any]) -> list[Any]:
     """a + b*x for every two coefficients, and the last one if it is alone."""
+    c = [k.lift(v, x.dtype) for v in coefficients]
     return [fma(k, b, x, a) for a, b in zip(c[::2], c[1::2], strict=False)] + c[len(c) & ~1 :]
 
 
@@ -140,7 +145,7 @@ def estrin(k: Any, x: Any, coefficients: Sequence[Any]) -> Any:
     """The polynomial by pairs, pairs of pairs …: more multiplications than `horner`, and the shortest chain."""
     c = [k.lift(v, x.dtype) for v in coefficients]
     while len(c) > 1:
-        c = _paired(k, x, c)
+        c = pairs(k, x, c)
         x = x * x
     return c[0]
 

@@ -3,6 +3,9 @@
 x = n*log(2) + r with |r| <= log(2)/2 by two fused steps, e**r by a minimax polynomial, 2**n through the exponent
 bits. n*log(2) is exact in its first part, so r is rounded once; what that loses is added where it counts. Sums
 that must keep their relative accuracy near a zero are carried as unevaluated pairs (hi, lo).
+
+exp itself has n such that e**r is from 0.75 to 1.5. There neither r nor e**r - 1 has a last place above an eighth of
+the result's, so that nothing has to be added for what their roundings lose.
 """
 
 from __future__ import annotations
@@ -19,24 +22,28 @@ from tracejit.lowering.llvm.vecmath.core import (  # fmt: skip
     even_odd,
     fabs,
     fast_two_sum,
+    first_last,
     floats,
     fma,
     fmt,
     horner,
+    pairs,
     polynomial,
     split,
 )
+from tracejit.lowering.llvm.vecmath.outline import scale
 from tracejit.lowering.llvm.vecmath.rare import rare
 from tracejit.lowering.llvm.vecmath.tables import CONSTANTS, POLYNOMIALS
 
 # Beyond these exp is inf or 0 (expm1: -1, tanh and erf: 1) in the format of 8 or 4 bytes.
 _EXP_RANGE = {8: (-746.0, 711.0), 4: (-104.0, 90.0)}
+_TILT = 0.08496250072115619  # log2(0.75) + 1/2: what exp's quotient is less by when it is rounded
 _NORMAL = {8: 708.0, 4: 87.0}  # up to here exp(x) and exp(-x) are normal numbers
 _MINUS_ONE = {8: -40.0, 4: -20.0}
 _TANH_ONE = {8: 22.0, 4: 10.0}
 _TANH_NEAR = 0.97
 _ERF_SLOPE = float(Fraction(CONSTANTS["TWO_OVER_SQRT_PI"]) - 1)
-_ERF_NEAR = 1.125  # in float32
+_ERF_NEAR = 1.125
 _ERF_ONE = {8: 5.9375, 4: 3.9375}
 
 
@@ -101,18 +108,61 @@ def factors(k: Any, y: Any, i: Any, shift: int = 0) -> tuple[Any, Any]:
 
 
 def scaled(k: Any, y: Any, i: Any, shift: int = 0) -> Any:
-    """y * 2**(n + shift) in two steps, so that overflow and gradual underflow are right."""
+    """y * 2**(n + shift) in one step or two, so that overflow and gradual underflow are right."""
+    if k.scales:
+        return scale(k, y, floats(k, i) - (fmt(y).magic - shift))
     m, s = factors(k, y, i, shift)
     return m * s
 
 
+def _tilted(k: Any, x: Any) -> tuple[Any, Any, Any]:
+    """(n, power, r): x = n*log(2) + r with e**r from 0.75 to 1.5; `power` has n where exponents have their bits."""
+    form = fmt(x)
+    t = fma(k, x, split("LOG2E", form.size, 1)[0], -_TILT) + form.magic
+    n = t - form.magic
+    hi, lo = split("LN2", form.size, 2)
+    return n, k.int_op("shl", bits(k, t), form.mantissa), fma(k, n, -lo, fma(k, n, -hi, x))
+
+
+def _grown(k: Any, r: Any) -> Any:
+    """e**r - 1 for e**r from 0.75 to 1.5, in a short chain, as loops may wait for it."""
+    z, p = r * r, pairs(k, r, POLYNOMIALS["EXP_TILTED"][r.dtype.itemsize])
+    if r.dtype.itemsize == 4:
+        return fma(k, z, horner(k, z, p), r)
+    fourth = z * z
+    high = fma(k, fourth, p[4], fma(k, z, p[3], p[2]))
+    return fma(k, z, fma(k, fourth, high, fma(k, z, p[1], p[0])), r)
+
+
+def _power(k: Any, power: Any, shift: int = 0) -> Any:
+    """2.0**(n + shift) from n where exponents have their bits."""
+    form = fmt(floats(k, power))
+    return floats(k, power + ((form.bias + shift) << form.mantissa))
+
+
 def scaled_exp(k: Any, x: Any, shift: int = 0) -> Any:
     """e**x * 2**shift, with overflow to inf and gradual underflow."""
-    return scaled(k, *exp_sum(k, clamp(k, x, *_EXP_RANGE[x.dtype.itemsize])), shift)
+    form = fmt(x)
+    n, power, r = _tilted(k, clamp(k, x, *_EXP_RANGE[form.size]))
+    y = _grown(k, r)
+    if k.scales:
+        return scale(k, 1.0 + y, n + shift if shift else n)
+    half = k.int_op("shl", bits(k, fma(k, n, 0.5, form.magic)), form.mantissa)
+    s = _power(k, half)
+    return fma(k, s, y, s) * _power(k, power - half, shift)
 
 
 def exp(k: Any, x: Any) -> Any:
     return scaled_exp(k, x)
+
+
+def exp_alone(k: Any, x: Any) -> Any:
+    """exp where it is not part of a vector, and a loop may wait for each of its steps: without limits of x, and times
+    a power of two whose bits are there early."""
+    _, power, r = _tilted(k, x)
+    s = _power(k, power)
+    beyond = k.not_(k.le(fabs(k, x), _NORMAL[fmt(x).size]))
+    return rare(k, beyond, "exp.any", fma(k, s, _grown(k, r), s), x)
 
 
 def exp2(k: Any, x: Any) -> Any:
@@ -243,37 +293,43 @@ def _expm1_any(k: Any, x: Any) -> Any:
 
 
 def erf_near(k: Any, x: Any, z: Any) -> Any:
-    """erf(x) for |x| < 1 and z = x**2: x + x*(2/sqrt(pi) - 1 + z*p(z))."""
-    return fma(k, x, fma(k, z, polynomial(k, z, "ERF"), _ERF_SLOPE), x)
+    """erf(x) for |x| < 1.125 and z = x**2: x + x*(2/sqrt(pi) - 1 + z*p(z))."""
+    return fma(k, x, fma(k, z, first_last(k, z, POLYNOMIALS["ERF"][8]), _ERF_SLOPE), x)
 
 
 def erf(k: Any, x: Any) -> Any:
     return (_erf_single if x.dtype.itemsize == 4 else _erf_double)(k, x)
 
 
+def _erf_far(k: Any, p: Any) -> Any:
+    """1 - p**4 for the fourth root of erfc."""
+    square = p * p
+    return fma(k, k.neg(square), square, 1.0)
+
+
 def _erf_double(k: Any, x: Any) -> Any:
-    """A polynomial for |x| < 1, otherwise 1 - e**-q(|x|), where q approximates -log(erfc): at most
-    40, and e**-q at most 0.16: a plain exponential is good enough."""
+    """x + x*p(x**2) for |x| < 1.125, otherwise 1 - p(|x| - 1.125)**4: of the errors of p little is left, as erfc
+    is at most 0.12 there."""
     a = fabs(k, x)
-    near = erf_near(k, x, x * x)
-    q = polynomial(k, at_most(k, a, _ERF_ONE[8]) - 1.0, "ERFC")
-    _, i, r, _ = _reduce(k, k.neg(q))
-    s = power_of_two(k, i)
-    far = 1.0 - fma(k, s, fma(k, r * r, polynomial(k, r, "EXP"), r), s)
-    return copysign(k, k.select(k.lt(a, 1.0), near, far), x)
+    far = _erf_far(k, first_last(k, at_most(k, a, _ERF_ONE[8]) - _ERF_NEAR, POLYNOMIALS["ERFC_ROOT"][8]))
+    return copysign(k, k.select(k.lt(a, _ERF_NEAR), erf_near(k, x, x * x), far), x)
 
 
 def _erf_single(k: Any, x: Any) -> Any:
-    """x + x*p(x**2) for |x| < 1.125, otherwise 1 - p(|x| - 1.125)**4: one polynomial with the coefficients of either,
-    as a select costs less than a multiplication."""
+    """The same by one polynomial with the coefficients of either, as there are about as many."""
     a = fabs(k, x)
     near = k.lt(a, _ERF_NEAR)
     w = k.select(near, x * x, at_most(k, a, _ERF_ONE[4]) - _ERF_NEAR)
     both = zip((_ERF_SLOPE, *POLYNOMIALS["ERF"][4]), POLYNOMIALS["ERFC_ROOT"][4], strict=True)
     p = horner(k, w, [k.select(near, k.const(c, x.dtype), k.const(d, x.dtype)) for c, d in both])
-    square = p * p
-    far = fma(k, k.neg(square), square, 1.0)
-    return copysign(k, k.select(near, fma(k, x, p, x), far), x)
+    return copysign(k, k.select(near, fma(k, x, p, x), _erf_far(k, p)), x)
 
 
-RARE = {"expm1.any": (_expm1_any, 1), "sinh.any": (_sinh_any, 1), "cosh.any": (_large_any, 1)}
+#: What is used in place of functions outside of loops that are vectorised.
+ALONE = {"exp": (exp_alone, 1)}
+RARE = {
+    "exp.any": (exp, 1),
+    "expm1.any": (_expm1_any, 1),
+    "sinh.any": (_sinh_any, 1),
+    "cosh.any": (_large_any, 1),
+}
