@@ -95,3 +95,37 @@ def quantities_by_ufuncs() -> Any:
         return c.value, c.unit, said, d.value, d.unit
 
     return f, [(np.ones(3), 2.0), (np.arange(3.0), np.ones(3)), (1.5, np.ones(2))], None
+
+
+@program
+def iterators_that_count_who_asks() -> Any:
+    class Countdown:
+        def __init__(self, n):
+            self.n, self.asked = n, 0
+
+        def __iter__(self):
+            self.asked += 1
+            self.left = self.n
+            return self
+
+        def __next__(self):
+            if self.left <= 0:
+                raise StopIteration
+            self.left -= 1
+            return self.left
+
+    down = Countdown(3)
+
+    def f(x):
+        out = []
+        for v in down:
+            out.append(v * x)
+        for v in down:
+            if v * x < 1.5:
+                break
+            out.append(v)
+        again = [v + x for v in down]
+        pairs = [(a, b) for a, b in zip(down, out, strict=False)]
+        return out, again, pairs, down.asked
+
+    return f, [(1.0,), (2.0,), (0.5,), (3,)], lambda: (down.asked, down.left)

@@ -48,10 +48,10 @@ from tracejit.tracing import bind
 _I64 = np.dtype(np.int64)
 #: Steps that run in Python before a loop, until the types of its variables are those of later steps.
 MAX_PEELED = 3
-#: Short loops with more loops than this in each other in their bodies are not unrolled: the program would grow
-#: exponentially.
+#: Short loops with more loops than this in each other in their bodies are not unrolled: programs would be too large.
 MOST_UNROLLED = 2
 _OTHERS = "others may take from this `itertools.count`, but not from one that is made in the line of the loop"
+_END = object()  # after the last item: `for` would ask an iterator for its `__iter__` once more
 Block = Callable[..., None]
 
 
@@ -188,7 +188,7 @@ def _python_for(
 ) -> bool:
     """The loop, step by step. `endless`: why it is not native, if it ends by nothing but its flags; `least`: why no
     item may be taken after them. Whether more may have been taken than the program's loop does."""
-    for item in items:
+    while (item := next(items, _END)) is not _END:
         budget.step()
         body(item)
         if s.stops:
@@ -218,7 +218,7 @@ def _guarded(items: Iterator[Any], body: Block, s: Spec, endless: str | None = N
     """The rest of an unrolled loop that a traced condition may have ended."""
     if endless is not None:
         raise refusal(NotNative(f"it has no last step, and can't be native: {endless}"), body, s)
-    for item in items:
+    while (item := next(items, _END)) is not _END:
         go_on = conditions.not_(_stopped(body, s))
         branches.run_if(go_on, lambda item=item: body(item), None, s, body)
 
