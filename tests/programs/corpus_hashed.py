@@ -1,4 +1,4 @@
-"""Hashes, check sums and random numbers of Python's integers, of which a mask or a modulus leaves some bits."""
+"""Hashes, check sums and random numbers of Python's integers, of which a mask or a modulus leaves some bits; and numbers as text."""
 
 from __future__ import annotations
 
@@ -189,3 +189,63 @@ def rolling_hash_of_a_window() -> Any:
         return found
 
     return f, [(TEXT, 5), (TEXT[5:20].copy(), 3)], None
+
+
+@program
+def fowler_noll_vo_by_statements() -> Any:
+    def f(text):
+        h = 0x811C9DC5
+        for b in text:
+            h ^= int(b)
+            h *= 0x01000193
+            h &= 0xFFFFFFFF
+        return f"{h:08x}"
+
+    return f, TEXTS, None
+
+
+@program
+def wang_by_statements() -> Any:
+    def f(keys):
+        table = [0] * 16
+        for key in keys:
+            h = int(key)
+            h -= 61
+            h &= 0xFFFFFFFF
+            h ^= h >> 16
+            h *= 668265263
+            h &= 0xFFFFFFFF
+            h ^= h >> 15
+            h *= 2246822519
+            h %= 2**32
+            table[h % 16] += 1
+        return table
+
+    return f, [(np.arange(40),), (np.arange(0, 2**31, 2**26),), (np.array([-5, 2**40, 7]),)], None
+
+
+@program
+def xorshift_by_statements() -> Any:
+    def f(x, n):
+        out = np.empty(n)
+        for i in range(n):
+            x ^= x << 13
+            x &= 0xFFFFFFFF
+            x ^= x >> 17
+            x ^= x << 5
+            x &= 0xFFFFFFFF
+            out[i] = x / 2**32
+        return out.mean(), x
+
+    return f, SEEDS, None
+
+
+@program
+def numbers_in_short() -> Any:
+    def f(x):
+        lines = []
+        for v in x:
+            lines.append(np.format_float_positional(v, precision=3, trim="-"))
+        return lines, np.format_float_scientific(x.max() / 3, precision=2, exp_digits=2)
+
+    return f, [(np.linspace(0.0, 1e6, 5),), (np.array([1.0, 2.5e-7, -3.0]),)], None

@@ -48,7 +48,7 @@ _ACTING_OF = {
         {
             *("load", "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "fromfile"),
             *("fromregex", "memmap", "open_memmap", "DataSource", "printoptions", "array2string"),
-            *("array_repr", "array_str"),
+            *("array_repr", "array_str", "format_float_positional", "format_float_scientific"),
             *("seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "set_printoptions"),
             *("get_printoptions", "info", "show_config", "show_runtime"),
         }

@@ -67,6 +67,64 @@ def test_loops(f: Callable[..., Any]) -> None:
         assert compiled(seed, n) == f(seed, n)
 
 
+def _by_statements(text, seed):
+    h, x, far = 2166136261, seed, seed
+    for b in text:
+        h ^= int(b)
+        h *= 0x85EBCA6B
+        h &= 0xFFFFFFFF
+        x ^= x << 13
+        x &= 0xFFFFFFFF
+        x ^= x >> 17
+        x += x << 40
+        x %= 2**32
+        far -= far * 6364136223846793005 + 1
+        far &= (1 << 62) - 1
+        far += 7
+        far %= 10
+    return h, x, far
+
+
+def test_statements_one_after_the_other() -> None:
+    compiled = tj.jit(_by_statements, fallback=False)
+    for seed in (1, 2**31 + 5, 12345):
+        text = np.frombuffer(b"low bits of products" * 3, np.uint8)
+        assert compiled(text, seed) == _by_statements(text, seed)
+
+
+def test_statements_with_other_operands() -> None:
+    def f(x, i, n):
+        x += x
+        x %= 4
+        y = i
+        y <<= 2
+        y &= 5
+        known = 3
+        known *= 5
+        known %= 4
+        text = "%d and "
+        text *= 1
+        text %= 7
+        far = n
+        far *= n
+        far %= 10
+
+        def inner():
+            return n
+
+        n *= 3
+        n &= 1023
+        return x, y, known, text, far, inner(), n
+
+    args = np.arange(4.0), np.arange(4), 2**31
+    ours, theirs = [[a.copy() if isinstance(a, np.ndarray) else a for a in args] for _ in range(2)]
+    got, want = tj.jit(f, fallback=False)(*ours), f(*theirs)
+    for a, b in zip((*got, *ours), (*want, *theirs), strict=True):
+        assert np.array_equal(a, b) and type(a) is type(b)
+    with pytest.raises(NumberError):
+        tj.jit(f, fallback=False)(*args[:2], 2**32)
+
+
 def test_what_is_no_mask_is_computed_as_it_is_written() -> None:
     def f(x, m):
         return (x * x) % 10, (x * x + 1) % m, (x * 3) & -8, (x + 1) & 7

@@ -19,6 +19,7 @@ from tracejit.frontend.shadows.refusing import held
 from tracejit.frontend.text.written import writing
 from tracejit.ir.jaxpr import Eqn
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.tracing import Box, current_trace
 
 if TYPE_CHECKING:
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
 _ARRAYS = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex")
 _TEXTS = ("array2string", "array_repr", "array_str")
+#: Text of a number that no setting decides.
+_NUMBERS = ("format_float_positional", "format_float_scientific")
 _SETTINGS = ("geterr", "getbufsize", "get_printoptions", "geterrcall")
-_OF_NUMPY = {id(f): f for f in (getattr(np, name) for name in (*_ARRAYS, *_TEXTS, *_SETTINGS))}
+_OF_NUMPY = {id(f): f for f in (getattr(np, name) for name in (*_ARRAYS, *_TEXTS, *_NUMBERS, *_SETTINGS))}
 #: Others, by the module that they are found in.
 _OF_OTHERS = (
     *(("scipy.special", "geterr"), ("sklearn", "get_config")),
@@ -69,7 +72,9 @@ class Asking:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         session = active.session()
         if session is None or not session.guarded:
-            return self.tj_own(*args, **kwargs)
+            return NUMPY_TO_TRACEJIT.get(self.tj_own, self.tj_own)(*args, **kwargs)
+        if self.__name__ in _NUMBERS:
+            return writing(self.tj_own)(*args, **kwargs)
         try:
             args, kwargs = tuple(map(known, args)), {k: known(x) for k, x in kwargs.items()}
         except ValueError:

@@ -74,6 +74,16 @@ _APPLY: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in ("and_", "or_", "xor", "neg", "invert")},
     "mod": texts.mod,
 }
+_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.iadd,
+    "sub": operator.isub,
+    "mul": operator.imul,
+    "lshift": operator.ilshift,
+    "and_": operator.iand,
+    "or_": operator.ior,
+    "xor": operator.ixor,
+    "mod": operator.imod,
+}
 _MODULO: dict[str, Callable[..., Any]] = {
     "add": ops.arithmetic.add,
     "sub": ops.arithmetic.sub,
@@ -109,6 +119,24 @@ def modular(name: str, *operands: Any) -> Any:
     if _is_modular(name, operands):
         return Modular(name, operands)
     return _APPLY[name](*map(_whole, operands))
+
+
+def modular_in(name: str, a: Any, b: Any) -> Any:
+    """What `a *= b` and the like leave in a name of which only the low bits are read."""
+    return (
+        Modular(name, (a, b))
+        if _is_modular(name, (a, b))
+        else _IN_PLACE[name](a, _looked_at(name, a, _whole(b)))
+    )
+
+
+def _looked_at(name: str, a: Any, b: Any) -> Any:
+    return added(name, a, b) if name in _SIZED else b
+
+
+def low_bits_in(x: Any, y: Any, name: str) -> Any:
+    """What `x &= y` or `x %= y` leave, where `x` may be such a number."""
+    return low_bits(x, y, name) if type(x) is Modular else _IN_PLACE[name](x, y)
 
 
 def low_bits(x: Any, y: Any, name: str) -> Any:

@@ -24,7 +24,7 @@ from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.nests import iterated
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import managed, tried
-from tracejit.frontend.rewrite.sized import added, low_bits, modular, sized
+from tracejit.frontend.rewrite.sized import added, low_bits, low_bits_in, modular, modular_in, sized
 from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import (
     has_keys,
@@ -62,12 +62,14 @@ __all__ = [
     "key",
     "loop",
     "low_bits",
+    "low_bits_in",
     "managed",
     "matched",
     "member",
     "method",
     "mod",
     "modular",
+    "modular_in",
     "mul",
     "not_",
     "or_",

@@ -52,12 +52,35 @@ _READING: dict[type, str] = {ast.BitAnd: "and_", ast.Mod: "mod"}
 class Modular(Texts):
     """Rewrites `e & m` and `e % m` where `e` is such an expression, each operation in its place."""
 
+    plain: set[str]  # names of the function's own that no other function has
+
     def visit_BinOp(self, e: ast.BinOp) -> Any:
         name = _READING.get(type(e.op))
         if name is None or _has_text(e) or not (_grows(e.left) or (name == "and_" and _grows(e.right))):
             return super().visit_BinOp(e)
         self.changes += 1
         return at(hook("low_bits", self._part(e.left), self._part(e.right), ast.Constant(name)), e)
+
+    def masked(self, rest: list[Any]) -> list[Any] | None:
+        """`h *= p` and `h &= m`, the last two of `rest`, which are taken from there: the number in between is nobody
+        else's. None for other statements."""
+        s: Any = rest[-1]
+        reading: Any = rest[-2] if len(rest) > 1 else None
+        name = _changed(s)
+        if name is None or name not in self.plain or _changed(reading) != name or not _grows_by(s):
+            return None
+        if type(reading.op) not in _READING or not _is_known(reading.value) or _has_text(s.value):
+            return None
+        self.changes += 1
+        value = self.visit(s.value) if isinstance(s.op, ast.LShift) else self._part(s.value)
+        read = ast.Name(name, ast.Load())
+        hooks = (
+            hook("modular_in", ast.Constant((_GROWING | _BITS)[type(s.op)]), read, value),
+            hook("low_bits_in", read, reading.value, ast.Constant(_READING[type(reading.op)])),
+        )
+        del rest[-2:]
+        store = ast.Name(name, ast.Store())
+        return [at(ast.Assign([store], x), y) for x, y in zip(hooks, (s, reading), strict=True)]
 
     def _part(self, e: ast.expr) -> ast.expr:
         """An operand of which only the low bits are read."""
@@ -78,6 +101,22 @@ def _grows(e: ast.expr) -> bool:
     if not isinstance(e, ast.BinOp):
         return False
     return type(e.op) in _GROWING or (type(e.op) in _BITS and (_grows(e.left) or _grows(e.right)))
+
+
+def _changed(s: Any) -> str | None:
+    return s.target.id if isinstance(s, ast.AugAssign) and isinstance(s.target, ast.Name) else None
+
+
+def _grows_by(s: Any) -> bool:
+    """Whether a name may be longer after `h *= p` or `x ^= x << 13`."""
+    return type(s.op) in _GROWING or (type(s.op) in _BITS and _grows(s.value))
+
+
+def _is_known(e: ast.expr) -> bool:
+    """A number in the source, or an expression of such."""
+    return all(
+        isinstance(n, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)) for n in ast.walk(e)
+    )
 
 
 def _has_text(e: ast.expr) -> bool:

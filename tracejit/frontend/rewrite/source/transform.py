@@ -96,6 +96,7 @@ class _Function(Keys):
         self.hidden = self.locals | self.nonlocals | outer  # names that are no builtins here
         self.shared = shared(body) & self.locals if isinstance(node.body, list) else set()
         self.unsure: frozenset[str] = frozenset()
+        self.plain = self.locals - self.shared
         self.bound: set[str] = set()  # locals that inner functions assign
         self.count = 0
         self.where: Liveness
@@ -123,8 +124,9 @@ class _Function(Keys):
 
     def block(self, stmts: list[Any]) -> list[Any]:
         out: list[Any] = []
-        for s in stmts:
-            new = self.visit(s)
+        rest = stmts[::-1]
+        while rest:
+            new = self.masked(rest) or self.visit(rest.pop())
             out += new if isinstance(new, list) else [new]
         return out
 
