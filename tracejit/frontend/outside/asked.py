@@ -74,7 +74,8 @@ class Asking:
         if session is None or not session.guarded:
             return NUMPY_TO_TRACEJIT.get(self.tj_own, self.tj_own)(*args, **kwargs)
         if self.__name__ in _NUMBERS:
-            return writing(self.tj_own)(*args, **kwargs)
+            arrays = any(type(x) is Box and x.aval.shape for x in (*args, *kwargs.values()))
+            return (NUMPY_TO_TRACEJIT[self.tj_own] if arrays else writing(self.tj_own))(*args, **kwargs)
         try:
             args, kwargs = tuple(map(known, args)), {k: known(x) for k, x in kwargs.items()}
         except ValueError:
