@@ -407,6 +407,12 @@ def whether_a_chosen_array_owns_its_memory(x, t):
     return w.flags.owndata
 
 
+def which_array_a_chosen_one_is_part_of(x, t):
+    u = x * 2.0
+    w = u[:2] if t > 2 else u
+    return w.base is u, w.base is None, w[0]
+
+
 def a_loop_takes_what_can_not_be_written_of_its_own(x, t):
     w = x * 1.0
     for _ in range(int(t)):
@@ -506,6 +512,7 @@ for _f in (
     a_branch_reverses_an_array_that_nothing_else_has,
     whether_a_chosen_array_can_be_written,
     whether_a_chosen_array_owns_its_memory,
+    which_array_a_chosen_one_is_part_of,
     a_loop_takes_what_can_not_be_written_of_its_own,
     a_while_loop_reverses_its_own,
     a_while_loop_takes_a_diagonal,

@@ -44,7 +44,11 @@ def test_nothing_tells_them_apart(name: str) -> None:
     assert kind in ("native", "fallback"), why
 
 
+#: They ask for what docs/jit.md says that results of compiled parts may have otherwise: the array that they are part of.
+_ASK_FOR_BASES = {"views: whether_a_chosen_array_owns_its_memory"}
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", [n for n in ALL if n not in list(ALL)[::25]])
+@pytest.mark.parametrize("name", [n for n in ALL if n not in list(ALL)[::25] and n not in _ASK_FOR_BASES])
 def test_nothing_tells_any_of_them_apart(name: str) -> None:
     test_nothing_tells_them_apart(name)

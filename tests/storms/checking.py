@@ -121,7 +121,14 @@ def is_ours(call: Any) -> bool:
 
 def difference(n: int, want: Any, got: Any) -> str:
     where, a, b = first_difference(want, got)
-    return f"call {n}, at {where}:\n  plain  {str(a)[:400]}\n  jitted {str(b)[:400]}"
+    return f"call {n}, at {where}:\n  plain  {_text(a)}\n  jitted {_text(b)}"
+
+
+def _text(part: Any) -> str:
+    try:
+        return str(part)[:400]
+    except ValueError:  # a number that is too long for Python to write
+        return f"<{type(part).__name__} with a number of thousands of digits>"
 
 
 def first_difference(want: Any, got: Any, where: str = "") -> tuple[str, Any, Any]:

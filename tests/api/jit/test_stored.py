@@ -310,6 +310,20 @@ def test_equal_tuples_that_are_made_are_two():
     assert held == [(1, "a"), (1, "a")] and held[0] is not held[1]
 
 
+def test_numbers_that_python_does_not_write_out():
+    """It refuses to make a text of more than 4,300 digits."""
+    held = types.SimpleNamespace(entries=[], number=0)
+
+    def f(x):
+        held.entries.append(7**9000)
+        held.number = 5**9000
+        return held.entries, ([x.sum()], 3**12000)
+
+    (entries, (_, number)) = tj.jit(f, fallback=False)(np.ones(2))
+    assert entries is held.entries and entries[0] == 7**9000
+    assert held.number == 5**9000 and number == 3**12000
+
+
 class _Count(int):
     unit = "pieces"
 

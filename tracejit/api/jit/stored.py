@@ -165,7 +165,8 @@ class _Writer:
         return f"{owner}.{node.key}" if node.key.isidentifier() else f"getattr({owner}, {node.key!r})"
 
     def literal(self, x: Any) -> str:
-        return repr(x) if type(x) in (int, str, bool, type(None)) and len(repr(x)) < 80 else self.const(x)
+        short = type(x) in (str, bool, type(None)) or (type(x) is int and x.bit_length() < 256)
+        return repr(x) if short and len(repr(x)) < 80 else self.const(x)
 
     def argument(self, path: Path) -> str:
         """A container among the arguments."""

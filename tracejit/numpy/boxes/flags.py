@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tracejit.errors import UnknownMemberError
+from tracejit.errors import UnfollowedError, UnknownMemberError
 from tracejit.numpy.boxes.members import attribute, is_contiguous
 from tracejit.numpy.boxes.sharing.either import Chain, Either
 from tracejit.numpy.boxes.sharing.references import row_at
@@ -40,14 +40,7 @@ class _Flags:
         """The flag if the array is `chain` of `storage`; None if it is not known."""
         if name == "WRITEABLE" and chain is not None and not any(getattr(v, "warns", False) for v in chain):
             return not self._x.scalar and all(v.writable for v in chain)
-        if (
-            name == "OWNDATA"
-            and chain is not None
-            and storage.origin is None
-            and row_at(storage, chain) is None
-        ):
-            return not chain and identity is None
-        return None
+        return _owns(storage, chain, identity) if name == "OWNDATA" else None
 
     def __getattr__(self, name: str) -> bool:
         return self._of(_LONG.get(name, name.upper()))
@@ -65,6 +58,21 @@ class _Flags:
         raise UnknownMemberError(name="flags", aval=str(self._x.aval))
 
     __eq__ = __hash__ = __repr__ = __str__ = _refuse
+
+
+@attribute("base")
+def base(x: Box) -> Any:
+    """None for an array of its own. Which one an argument or a view is part of is not known."""
+    if not all(_owns(*way) for way in _ways(x)):
+        raise UnfollowedError(what="`.base` of an array", reason="it shows Python's own objects")
+    return None
+
+
+def _owns(storage: Storage, chain: Chain | None, identity: Any) -> bool | None:
+    """Whether an array that is `chain` of `storage` owns its memory; None if it is not known."""
+    if chain is None or storage.origin is not None or row_at(storage, chain) is not None:
+        return None
+    return not chain and identity is None
 
 
 def _ways(x: Box) -> Iterator[tuple[Storage, Chain | None, Any]]:

@@ -21,7 +21,6 @@ from tracejit.errors import (
     TracedIterationError,
     TracerArrayError,
     TracerIntegerError,
-    UnfollowedError,
     UnknownMemberError,
     UnsupportedFunctionError,
     refusals,
@@ -98,14 +97,6 @@ attribute("ndim")(lambda x: len(x.aval.shape))
 attribute("itemsize")(lambda x: x.aval.dtype.itemsize)
 attribute("nbytes")(lambda x: size(x) * x.aval.dtype.itemsize)
 attribute("T")(lambda x: transposed(x, tuple(reversed(range(len(x.aval.shape))))))
-
-
-@attribute("base")
-def base(x: Box) -> Any:
-    """None for an array of its own. Which one an argument or a view is part of is not known."""
-    if x.chain or x.identity is not None or x.storage.origin is not None:
-        raise UnfollowedError(what="`.base` of an array", reason="it shows Python's own objects")
-    return None
 
 
 @attribute("strides")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import linecache
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.config import config
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.rewrite.hooks import branches
 
@@ -139,3 +141,32 @@ def test_a_list_of_many_that_may_be_one_is_pythons() -> None:
 
     with pytest.raises(UnfollowedError, match="too many that may be one"):
         tj.jit(f, fallback=False)(np.arange(60.0))
+
+
+class _Down:
+    """Counts down, and ends when its number says so."""
+
+    def __init__(self, n: Any) -> None:
+        self.n = n
+
+    def __iter__(self) -> _Down:
+        return self
+
+    def __next__(self) -> Any:
+        if self.n == 0:
+            raise StopIteration
+        self.n -= 1
+        return self.n
+
+
+def test_tracing_an_iterator_that_a_value_ends_ends_by_itself() -> None:
+    """Nothing limits the time that it may take."""
+
+    def f(n: int, x: float) -> list[float]:
+        return [v * x for v in _Down(n)]
+
+    fast = tj.jit(f)
+    with config.override(compile_budget=0.0), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in (3, 0, 100):
+            assert fast(n, 1.5) == f(n, 1.5)

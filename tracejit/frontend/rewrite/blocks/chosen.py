@@ -10,6 +10,7 @@ in the end, the program asks it then; where it is not (it belongs to one step of
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -66,6 +67,9 @@ class Choices:
         #: By branches, names of places of containers and objects that these have changed where they were staged.
         self.changed: dict[Any, dict[str, None]] = {}
         self.tuples = Tuples()  # those that may be items of lists of traced length
+        self.ends: collections.Counter[str] = (
+            collections.Counter()
+        )  # by branches: how often one has raised StopIteration
         self.asked = 0
         self.result: list[Any] = []  # the containers in the result
         self._joined: dict[tuple[Any, int, int, int], tuple[Any, ...]] = {}  # what `_join` has made

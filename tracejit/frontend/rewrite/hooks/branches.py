@@ -79,6 +79,9 @@ def _code_of(block: Block | None) -> Any:
     return getattr(block, "__code__", None)
 
 
+_MAX_ENDS = 64  # how often one branch may end an iterator while a program is traced
+
+
 class _Left(Exception):
     """What a branch raises in the end whose calls are Python's."""
 
@@ -225,10 +228,21 @@ class _Choice:
         if isinstance(e, TracejitError):
             raise e
         plain_exception(e)
+        if isinstance(e, StopIteration):
+            self._count_ends()
         problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
         if refusals.met() or not caller.does_over():
             raise BranchLeavesError(problem=problem, where=self.where) from e
         return _Left(f"what a branch does: {problem}")
+
+    def _count_ends(self) -> None:
+        """Note that an iterator may have ended here. Raises BranchLeavesError where it goes on and on: whoever takes
+        all of its items would never come to their end."""
+        ends = capturing().choices.ends
+        ends[self.where] += 1
+        if ends[self.where] > _MAX_ENDS:
+            problem = f"a traced value decides how many items an iterator has, and {_MAX_ENDS} were taken"
+            raise BranchLeavesError(problem=problem, where=self.where)
 
     # -- both branches as one equation
 
