@@ -33,6 +33,34 @@ def test_constant_carries_become_constants():
     agree(j, out, 0.5)
 
 
+def test_carries_that_inner_loops_hand_on_become_constants():
+    """In both loops, whichever of them is a while loop."""
+    for outer in (True, False):
+        inner = B(i64(), f64(), f64())
+        inner = inner.done(inner(add, inner[1], inner[2]), inner[2])
+        c = B(f64(), f64(), f64())
+        test = c.done(c(lt, c[1], c[0]))
+        k = B(f64(), f64())
+        count = k.done(k(add, k[0], k[1]), k[1])
+        loop = {"jaxpr": inner, "length": 3, "bound": None, "consts": 0, "carry": 2, "reverse": False}
+        until = {"cond": test, "body": count, "cond_consts": 1, "body_consts": 0}
+        if outer:
+            body = B(i64(), f64(), f64())
+            body = body.done(*body(while_, 5.0, body[1], body[2], **until))
+            b = B(f64())
+            outs = b(scan, 0.5, b[0], **{**loop, "jaxpr": body})
+        else:
+            body = B(f64(), f64())
+            body = body.done(*body(scan, body[0], body[1], **loop))
+            b = B(f64())
+            outs = b(while_, 5.0, 0.5, b[0], **{**until, "body": body})
+        j = b.done(*outs)
+        out = loops(j)
+        (eqn,) = out.eqns
+        assert len(eqn.outvars) == 1 and out.outs[1] is out.invars[0]
+        agree(j, out, 0.25)
+
+
 def test_a_length_known_now():
     body = B(i64(), f64())
     body = body.done(body(mul, body[1], 2.0), body[1])

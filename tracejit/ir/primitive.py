@@ -71,6 +71,13 @@ def with_linear(transpose: Rule, operands: tuple[int, ...]) -> Rule:
     return transpose
 
 
+def with_starts(transpose: Rule) -> Rule:
+    """A transpose rule that adds to what the cotangents of its operands are so far: a `Linear` operand comes with its
+    `start`, and a cotangent that has it in it is given as a `Total`."""
+    transpose.starts = True  # type: ignore[attr-defined]
+    return transpose
+
+
 @record(frozen=True, kw_only=True, eq=False, repr=False)
 class Op:
     """A primitive.
@@ -88,7 +95,7 @@ class Op:
     linearize: FROM_JVP, or `(trace, primals, tangents, params) -> (out, tangent_out)`, where
         `trace` is the TangentTrace whose `bind_linear` records tangent equations.
     transpose: `(ct, *args, **params) -> list` with one entry an operand: a cotangent, Zero,
-        AddInto, or None for operands that are not `Linear`. NONLINEAR if never transposed.
+        AddInto, Overwrite, Total, or None for operands that are not `Linear`. NONLINEAR if never transposed.
         `ct` is a list (entries may be Zero) if multi.
     batch: `(size, args, dims, **params) -> (out, out_dim)` (lists if multi); dims are ints or
         None for unbatched operands.
@@ -129,6 +136,11 @@ class Op:
         """The operands in each of which the op is linear, the others given, as far as its transpose rule says
         so; jointly in all if `series` is LINEAR."""
         return getattr(self.transpose, "linear", ())
+
+    @property
+    def starts(self) -> bool:
+        """Whether the transpose rule adds to the cotangents that there are (`with_starts`)."""
+        return getattr(self.transpose, "starts", False)
 
     @property
     def implied(self) -> Rule | None:

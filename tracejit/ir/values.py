@@ -4,7 +4,8 @@
 `Zero` is a known-zero tangent or cotangent; `Linear` stands for an operand
 whose value does not exist while a linear program is transposed; `AddInto` is a
 cotangent given as "add this into a part of the accumulator", `Overwrite` one
-given as "the result's cotangent with a part changed".
+given as "the result's cotangent with a part changed", `Total` one that has what
+was accumulated before in it.
 """
 
 from __future__ import annotations
@@ -66,12 +67,16 @@ class Zero:
 
 
 class Linear:
-    """Placeholder for a linear operand in a transpose rule: only its type is known."""
+    """Placeholder for a linear operand in a transpose rule: only its type is known.
 
-    __slots__ = ("aval",)
+    `start`: for rules `with_starts`, the cotangent that the operand has from later equations; None if it has none.
+    """
 
-    def __init__(self, aval: Aval) -> None:
+    __slots__ = ("aval", "start")
+
+    def __init__(self, aval: Aval, start: Any = None) -> None:
         self.aval = aval
+        self.start = start
 
     def __repr__(self) -> str:
         return f"Linear({self.aval})"
@@ -113,6 +118,19 @@ class Overwrite:
         self.rest = rest
         self.params = params or {}
         self.adds = adds
+
+
+class Total:
+    """A cotangent with the operand's `start` in it, in whose place it is put.
+
+    A loop in a loop adds what its steps give to the accumulator of the outer one, so that reading one element in
+    each of n² steps costs O(n²) in reverse, not n arrays of zeros more.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 def is_zero(x: Any) -> bool:

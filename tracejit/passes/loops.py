@@ -66,11 +66,41 @@ def _cond(eqn: Eqn, env: Env) -> Eqn:
 
 
 def _constant_carries(body: Jaxpr, invars: tuple[Var, ...], inits: tuple[Atom, ...]) -> list[bool]:
-    """Which carries every step leaves as they are."""
+    """Which carries every step leaves as they are, the loops in it too."""
+    makers = {v: (e, n) for e in body.eqns if type(e.op.kernel) in _RULES for n, v in enumerate(e.outvars)}
+    outs = [_origin(out, makers) for out in body.outs[: len(invars)]]
     return [
         out is v or (isinstance(out, Literal) and _same_literal(out, init))
-        for v, out, init in zip(invars, body.outs, inits, strict=False)
+        for v, out, init in zip(invars, outs, inits, strict=True)
     ]
+
+
+def _origin(a: Atom, makers: dict[Var, tuple[Eqn, int]]) -> Atom:
+    """What `a` is, where regions only hand it on."""
+    while isinstance(a, Var) and a in makers:
+        operand = _handed_on(*makers[a])
+        if operand is None:
+            break
+        a = operand
+    return a
+
+
+def _handed_on(eqn: Eqn, n: int) -> Atom | None:
+    """The operand that output `n` of a loop always is."""
+    p = eqn.params
+    if isinstance(eqn.op.kernel, ScanRegion):
+        first, body, before = int(p["length"] is None) + p["consts"], p["jaxpr"], 1 + p["consts"]
+        count = p["carry"]
+    elif isinstance(eqn.op.kernel, WhileRegion):
+        first, body, before = p["cond_consts"] + p["body_consts"], p["body"], p["body_consts"]
+        count = len(eqn.invars) - first
+    else:
+        return None
+    if n >= count:
+        return None
+    init = eqn.invars[first + n]
+    same = _constant_carries(body, body.invars[before : before + count], eqn.invars[first : first + count])
+    return init if same[n] else None
 
 
 def _same_literal(a: Literal, b: Atom) -> bool:

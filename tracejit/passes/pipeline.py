@@ -32,6 +32,7 @@ PASSES: tuple[Pass, ...] = (
     dce,
     loops,
     simplify,
+    loops,
     cse,
     chains,
     layout,

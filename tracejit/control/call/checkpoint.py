@@ -32,12 +32,12 @@ from tracejit.control.regions.rules import (
     zero_tangents,
 )
 from tracejit.control.regions.staging import call_untraced, flatten, go_on, stage_user
+from tracejit.control.regions.totals import given_back, present, transposed_region
 from tracejit.control.transformed import transformed
 from tracejit.errors import ArgumentTypeError, FunctionNeededError, MemoryBudgetError, TracejitError
 from tracejit.interpreters import jit
 from tracejit.interpreters.autodiff.jvp import jvp_jaxpr
 from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
-from tracejit.interpreters.autodiff.transpose import transpose_jaxpr
 from tracejit.interpreters.closed import with_constants
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
@@ -47,8 +47,8 @@ from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal
 from tracejit.ir.kernel import Barrier, CallRegion
-from tracejit.ir.primitive import LINEAR, Op
-from tracejit.ir.values import Zero, is_linear
+from tracejit.ir.primitive import LINEAR, Op, with_starts
+from tracejit.ir.values import is_linear
 from tracejit.ops.building import helpers
 from tracejit.records import record
 from tracejit.tracing import bind, call_user, current_trace, is_tracing, new_trace, use_trace, wrap
@@ -304,14 +304,12 @@ def _saved(forward: Jaxpr, policy: Policy) -> list[Any]:
 
 
 def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    linear = tuple(is_linear(a) for a in args)
-    ct_nz = flags(cts)
-    back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
+    back, nonzero, starts = transposed_region(jaxpr, args, flags(cts))
     known = [a for a in args if not is_linear(a)]
     back = plans.late.late(back, len(known))
-    outs = bind(checkpoint_op, *known, *pick(cts, ct_nz), jaxpr=back, **params)
-    full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
-    return spread(full, linear, [None] * len(args))
+    operands = (*known, *pick(starts, present(starts)), *pick(cts, flags(cts)))
+    outs = bind(checkpoint_op, *operands, jaxpr=back, **params)
+    return given_back(args, nonzero, outs, starts)
 
 
 def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[Any, Any]:
@@ -330,7 +328,7 @@ checkpoint_op = helpers.plain(
     eval=_eval,
     jvp=_jvp,
     linearize=_linearize,
-    transpose=_transpose,
+    transpose=with_starts(_transpose),
     batch=_batch,
     effects=lambda params: union_effects(params["jaxpr"]),
     kernel=CallRegion(leading=()),

@@ -9,13 +9,13 @@ from tracejit.control.regions.axes import processing_axis
 from tracejit.control.regions.lanes import over_lanes
 from tracejit.control.regions.residuals import close, local_axes
 from tracejit.control.regions.rules import flags, pick, region_avals, spread, union_effects, zero_tangents
+from tracejit.control.regions.totals import given_back, present, transposed_region
 from tracejit.control.scan.op import scan_op
 from tracejit.errors import DynamicExtentError
 from tracejit.errors.refusals import attempt
 from tracejit.interpreters import jit
 from tracejit.interpreters.autodiff.jvp import jvp_jaxpr
 from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
-from tracejit.interpreters.autodiff.transpose import transpose_jaxpr
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.memo import kept, memoize_by_jaxpr
@@ -24,7 +24,8 @@ from tracejit.interpreters.vmap import batch_flat, batch_jaxpr
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion
-from tracejit.ir.values import Zero, is_linear
+from tracejit.ir.primitive import with_starts
+from tracejit.ir.values import is_linear
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind, use_trace
 
@@ -67,9 +68,12 @@ def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str) -> tuple[list[
 
 
 @memoize_by_jaxpr
-def closed_linearization(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...]]:
-    """(forward, linear, out_nonzero); residuals have no extents that are computed inside but outputs."""
-    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, nonzero)
+def closed_linearization(
+    jaxpr: Jaxpr, nonzero: tuple[bool, ...], lasting: tuple[bool, ...]
+) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...]]:
+    """(forward, linear, out_nonzero); residuals have no extents that are computed inside but outputs. `lasting`:
+    the operands that are there when the derivative runs, kept or not."""
+    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, nonzero, False, None, lasting)
     forward, linear, _ = close(forward, linear, len(jaxpr.outs), nonzero, own=True)
     return forward, linear, out_nz
 
@@ -77,7 +81,7 @@ def closed_linearization(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[Jaxpr
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
     with kept():
-        forward, linear, out_nz = closed_linearization(params["jaxpr"], nonzero)
+        forward, linear, out_nz = closed_linearization(params["jaxpr"], nonzero, tape.lasts(primals))
     outs = call(forward, primals, name=params["name"])
     values, residuals = outs[: len(out_nz)], outs[len(out_nz) :]
     ts: list[Any] = []
@@ -88,14 +92,11 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
 
 
 def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
-    linear = tuple(is_linear(a) for a in args)
-    ct_nz = flags(cts)
     with kept():
-        back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
+        back, nonzero, starts = transposed_region(jaxpr, args, flags(cts))
     known = [a for a in args if not is_linear(a)]
-    outs = call(back, [*known, *pick(cts, ct_nz)], name=name)
-    full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
-    return spread(full, linear, [None] * len(args))
+    outs = call(back, [*known, *pick(starts, present(starts)), *pick(cts, flags(cts))], name=name)
+    return given_back(args, nonzero, outs, starts)
 
 
 def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str) -> tuple[Any, Any]:
@@ -122,7 +123,7 @@ call_op = helpers.plain(
     eval=_eval,
     jvp=_jvp,
     linearize=_linearize,
-    transpose=_transpose,
+    transpose=with_starts(_transpose),
     batch=_batch,
     effects=lambda params: union_effects(params["jaxpr"]),
     kernel=CallRegion(leading=()),

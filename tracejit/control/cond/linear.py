@@ -7,6 +7,7 @@ from typing import Any
 
 from tracejit.control.regions.residuals import close
 from tracejit.control.regions.rules import Typed, build, pick, spread, union, with_outputs, zeros_in
+from tracejit.control.regions.totals import passing
 from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
 from tracejit.interpreters.autodiff.transpose import transpose_jaxpr
 from tracejit.interpreters.core import eval_jaxpr
@@ -31,15 +32,20 @@ class LinearBranches:
     out_nonzero: tuple[bool, ...]
 
 
-def linear_branches(branches: Branches, nonzero: tuple[bool, ...]) -> LinearBranches:
-    """Linearize every branch, tangents flowing into the operands marked by `nonzero`."""
-    return _linear_branches(branches[0], branches[1:], nonzero)
+def linear_branches(
+    branches: Branches, nonzero: tuple[bool, ...], lasting: tuple[bool, ...]
+) -> LinearBranches:
+    """Linearize every branch, tangents flowing into the operands marked by `nonzero`; `lasting` are those that are
+    there when the derivative runs, kept or not."""
+    return _linear_branches(branches[0], branches[1:], nonzero, lasting)
 
 
 @memoize_by_jaxpr
-def _linear_branches(first: Jaxpr, rest: Branches, nonzero: tuple[bool, ...]) -> LinearBranches:
+def _linear_branches(
+    first: Jaxpr, rest: Branches, nonzero: tuple[bool, ...], lasting: tuple[bool, ...]
+) -> LinearBranches:
     branches = (first, *rest)
-    parts = [_Part(b, nonzero) for b in branches]
+    parts = [_Part(b, nonzero, lasting) for b in branches]
     out_nz = parts[0].out_nonzero
     for p in parts[1:]:
         out_nz = union(out_nz, p.out_nonzero)
@@ -64,10 +70,10 @@ def _extents(slot: _Slot) -> list[int]:
 class _Part:
     """One branch, linearized."""
 
-    def __init__(self, branch: Jaxpr, nonzero: tuple[bool, ...]) -> None:
+    def __init__(self, branch: Jaxpr, nonzero: tuple[bool, ...], lasting: tuple[bool, ...]) -> None:
         self.branch = branch
         self.nonzero = nonzero
-        forward, linear, self.out_nonzero, _ = linearize_jaxpr(branch, nonzero)
+        forward, linear, self.out_nonzero, _ = linearize_jaxpr(branch, nonzero, False, None, lasting)
         self.num_outs = len(branch.outs)
         self.forward, self.linear, _ = close(forward, linear, self.num_outs, nonzero)
         self.residuals = self.forward.outs[self.num_outs :]
@@ -143,26 +149,36 @@ class _Part:
 
 
 def transposed_branches(
-    branches: Branches, linear: tuple[bool, ...], ct_nonzero: tuple[bool, ...]
-) -> tuple[Branches, tuple[bool, ...]]:
-    """The branches' transposes, over (*nonlinear operands, *nonzero cotangents), and which linear
-    operands get a cotangent from some branch."""
-    return _transposed(branches[0], branches[1:], linear, ct_nonzero)
+    branches: Branches, linear: tuple[bool, ...], ct_nonzero: tuple[bool, ...], starts: tuple[bool, ...]
+) -> tuple[Branches, tuple[bool, ...], tuple[bool, ...]]:
+    """The branches' transposes, over (*nonlinear operands, *starts, *nonzero cotangents); which linear
+    operands get a cotangent from some branch; and which of the operands marked by `starts` begin with one."""
+    return _transposed(branches[0], branches[1:], linear, ct_nonzero, starts)
 
 
 @memoize_by_jaxpr
 def _transposed(
-    first: Jaxpr, rest: Branches, linear: tuple[bool, ...], ct_nonzero: tuple[bool, ...]
-) -> tuple[Branches, tuple[bool, ...]]:
+    first: Jaxpr,
+    rest: Branches,
+    linear: tuple[bool, ...],
+    ct_nonzero: tuple[bool, ...],
+    starts: tuple[bool, ...],
+) -> tuple[Branches, tuple[bool, ...], tuple[bool, ...]]:
     branches = (first, *rest)
     pairs = [transpose_jaxpr(b, linear, ct_nonzero) for b in branches]
     wanted = pairs[0][1]
     for _, nonzero in pairs[1:]:
         wanted = union(wanted, nonzero)
+    started = tuple(
+        s and w for s, w in zip(starts, spread(wanted, linear, [False] * len(linear)), strict=True)
+    )
+    if any(started):  # in every branch: the one that gives nothing gives the start
+        branches = tuple(passing(b, started) for b in branches)
+        pairs = [transpose_jaxpr(b, linear, (*(True,) * sum(started), *ct_nonzero)) for b in branches]
     backs = (
         _with_missing(b, back, nz, wanted, linear) for b, (back, nz) in zip(branches, pairs, strict=True)
     )
-    return tuple(backs), wanted
+    return tuple(backs), wanted, started
 
 
 def _with_missing(

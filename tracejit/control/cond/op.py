@@ -22,6 +22,7 @@ from tracejit.control.regions.rules import (
     union_effects,
     zero_tangents,
 )
+from tracejit.control.regions.totals import given_back, present, starts_of
 from tracejit.control.scan.op import scan_op
 from tracejit.errors import DynamicExtentError, InternalTypeError
 from tracejit.errors.refusals import attempt
@@ -31,7 +32,8 @@ from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CondRegion
-from tracejit.ir.values import Zero, is_linear
+from tracejit.ir.primitive import with_starts
+from tracejit.ir.values import is_linear
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind
 
@@ -76,7 +78,7 @@ def _union_all(masks: list[tuple[bool, ...]]) -> tuple[bool, ...]:
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     index, *operands = primals
     nonzero = flags(tangents[1:])
-    plan = linear_branches(params["branches"], nonzero)
+    plan = linear_branches(params["branches"], nonzero, tape.lasts(operands))
     outs = bind(cond_op, index, *operands, branches=plan.forward)
     values, slots = outs[: len(plan.out_nonzero)], outs[len(plan.out_nonzero) :]
     ts: list[Any] = []
@@ -89,12 +91,13 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
 
 def _transpose(cts: Any, index: Any, *args: Any, branches: Branches) -> list[Any]:
     linear = tuple(is_linear(a) for a in args)
-    ct_nz = flags(cts)
-    back, nonzero = transposed_branches(branches, linear, ct_nz)
+    starts, ct_nz = starts_of(args), flags(cts)
+    back, nonzero, started = transposed_branches(branches, linear, ct_nz, present(starts))
+    starts = [s if m else None for s, m in zip(starts, started, strict=True)]
     known = [a for a in args if not is_linear(a)]
-    outs = bind(cond_op, index, *known, *pick(cts, ct_nz), branches=back) if any(nonzero) else []
-    full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
-    return [None, *spread(full, linear, [None] * len(args))]
+    operands = (index, *known, *pick(starts, started), *pick(cts, ct_nz))
+    outs = bind(cond_op, *operands, branches=back) if any(nonzero) else []
+    return [None, *given_back(args, nonzero, outs, starts)]
 
 
 def _batch(size: Any, args: Any, dims: Any, *, branches: Branches) -> tuple[list[Any], list[Any]]:
@@ -136,7 +139,7 @@ cond_op = helpers.plain(
     eval=_eval,
     jvp=_jvp,
     linearize=_linearize,
-    transpose=_transpose,
+    transpose=with_starts(_transpose),
     batch=_batch,
     effects=lambda params: union_effects(*params["branches"]),
     kernel=CondRegion(),

@@ -2,7 +2,8 @@
 
 In come jaxprs held by an equation's params, or functions that `staging` makes jaxprs of, and out go changed jaxprs
 and the operands that belong to them. Read `rules` (the pieces), `staging` with `concrete`, `intern` (equal jaxprs
-as one object), `residuals` and `effects`, `execute` (running one on arrays), `lanes` and `axes` (batching).
+as one object), `residuals`, `totals` (cotangents that are added to) and `effects`, `execute` (running one on
+arrays), `lanes` and `axes` (batching).
 """
 
 from __future__ import annotations
@@ -22,7 +23,19 @@ if TYPE_CHECKING:
         residuals,
         rules,
         staging,
+        totals,
     )
 
-__all__ = ["axes", "concrete", "effects", "execute", "intern", "lanes", "residuals", "rules", "staging"]
+__all__ = [
+    "axes",
+    "concrete",
+    "effects",
+    "execute",
+    "intern",
+    "lanes",
+    "residuals",
+    "rules",
+    "staging",
+    "totals",
+]
 __getattr__, __dir__ = parts(__name__, __all__)

@@ -35,6 +35,7 @@ from tracejit.ir.avals import Aval, Dim, aval_of, capacity
 from tracejit.ir.check import OperandRef
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import ScanRegion
+from tracejit.ir.primitive import with_starts
 from tracejit.ops.building.helpers import plain
 from tracejit.tracing import bind
 
@@ -125,7 +126,8 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     p, t = split(primals, params), split(tangents, params)
     jaxpr, num_carry = params["jaxpr"], params["carry"]
     nonzero = nonzero_flags((*t.consts, *t.carry, *t.xs))
-    plan = scan_linear.linear_plan(jaxpr, params["consts"], num_carry, nonzero, params["reverse"])
+    inside = tape.lasting is not None
+    plan = scan_linear.linear_plan(jaxpr, tape.lasts(p.consts), num_carry, nonzero, params["reverse"], inside)
     outs = bind_scan(p, plan.forward, params)
     values, stacked = outs[: len(jaxpr.outs)], outs[len(jaxpr.outs) :]
     if not any((*plan.carry_nonzero, *plan.ys_nonzero)):
@@ -174,7 +176,7 @@ scan_op = plain(
     eval=_eval,
     jvp=_jvp,
     linearize=_linearize,
-    transpose=_transpose,
+    transpose=with_starts(_transpose),
     batch=_batch,
     effects=lambda params: union_effects(params["jaxpr"]),
     kernel=ScanRegion(),

@@ -23,6 +23,7 @@ from tracejit.records import record
 _Line = tuple[int, int]  # (a, b): a + b * i
 _Span = tuple[_Line, _Line] | None  # from, to (exclusive); None where it is not known
 
+_CHECK = ops.index_check.check_index_op  # indices that have passed it before do so again
 _READS = (ops.slices.slice_op, ops.index.dynamic_slice_op)
 _WRITES = (
     *(ops.slices.slice_update_op, ops.slices.slice_add_op),
@@ -41,12 +42,21 @@ class Settled:
 
 
 def settled_slices(
-    forward: Jaxpr, residuals: Sequence[Any], consts: int, carry: int, known: Collection[Any], reverse: bool
+    forward: Jaxpr,
+    residuals: Sequence[Any],
+    consts: int,
+    carry: int,
+    known: Collection[Any],
+    reverse: bool,
+    passing: Collection[Any] = (),
 ) -> Settled:
     """Those of the `residuals` of a scan's body that need not be kept. `known`: values that the linear loop has or
-    can compute again."""
+    can compute again; for one number, which is kept as cheaply, without those that are `passing`: to read it
+    from them, they would be kept as a whole."""
     found = _Search(forward, consts, carry, known, reverse)
-    atoms = [a for a in dict.fromkeys(residuals) if type(a) is Var and a.aval.shape and found.can_do(a)]
+    only = _Search(forward, consts, 0, set(known) - set(passing), reverse)
+    atoms = [a for a in dict.fromkeys(residuals) if type(a) is Var]
+    atoms = [a for a in atoms if (found if a.aval.shape else only).can_do(a)]
     used = {v for a in atoms for v in found.versions_of(a)}
     versions = [v for v in found.owner if v in used]
     return Settled(atoms, versions, [found.owner[v] for v in versions])
@@ -87,7 +97,7 @@ class _Search:
         if type(a) is Literal or a in self.known:
             return True
         eqn = self.maker.get(a)
-        if eqn is None or eqn.effects or not isinstance(eqn.op.kernel, Pull):
+        if eqn is None or (eqn.op is not _CHECK and (eqn.effects or not isinstance(eqn.op.kernel, Pull))):
             return False
         x, *rest = eqn.invars
         if x in self.owner:

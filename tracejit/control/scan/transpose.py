@@ -10,7 +10,8 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.control.regions.axes import axis_names
-from tracejit.control.regions.rules import build, flags, permute, pick, spread, zeros_in
+from tracejit.control.regions.rules import build, flags, permute, pick, spread, union, zeros_in
+from tracejit.control.regions.totals import passing, starts_of, totals
 from tracejit.control.scan.linear import ancestors
 from tracejit.control.scan.operands import Parts
 from tracejit.control.scan.products import defer_products, total
@@ -39,18 +40,19 @@ def transpose_scan(bind_scan: Bind, parts: Parts, cts: list[Any], params: dict[s
         run, body = _stack_nonlinear_carry(bind_scan, parts, params, consts_lin, carry_lin, xs_lin)
         carry_cts = pick(carry_cts, carry_lin)
     ys_nz = flags(ys_cts)
-    back, xs_nz = _transposed(body, consts_lin, len(run.carry), _mask(run.xs), ys_nz)
+    back, carry_nz, xs_nz = _transposed(body, consts_lin, flags(carry_cts), _mask(run.xs), ys_nz)
     operands = Parts(
         run.lead,
         pick(run.consts, [not m for m in consts_lin]),
-        [_full_ct(c, x) for c, x in zip(carry_cts, run.carry, strict=True)],
+        [_full_ct(c, x) for c, x in pick(list(zip(carry_cts, run.carry, strict=True)), carry_nz)],
         [x for x in run.xs if not is_linear(x)] + pick(ys_cts, ys_nz),
     )
     params = {**params, "reverse": not params["reverse"]}
-    outs = _accumulate(bind_scan, operands, back, [x.aval for x in pick(run.consts, consts_lin)], params)
-    a, b = sum(consts_lin), sum(consts_lin) + len(run.carry)
+    outs = _accumulate(bind_scan, operands, back, pick(run.consts, consts_lin), params)
+    a, b = sum(consts_lin), sum(consts_lin) + len(operands.carry)
+    carry_out = spread(outs[a:b], carry_nz, [Zero(aval_of(x)) for x in run.carry])
     # A carry whose start is not linear starts at zero, so its cotangent goes nowhere.
-    carry_out = spread(outs[a:b], carry_lin, [None] * len(carry_lin))
+    carry_out = spread(carry_out, carry_lin, [None] * len(carry_lin))
     linear_xs = [x for x in parts.xs if is_linear(x)]
     x_cts = spread(outs[b:], xs_nz, [Zero(x.aval) for x in linear_xs])
     x_cts = [_as_long_as(ct, x) for ct, x in zip(x_cts, linear_xs, strict=True)]
@@ -87,26 +89,32 @@ def _row_sum(ct: Any, aval: Aval) -> Any:
 
 
 def _accumulate(
-    bind_scan: Bind, operands: Parts, back: Jaxpr, avals: list[Aval], params: dict[str, Any]
+    bind_scan: Bind, operands: Parts, back: Jaxpr, linear: list[Any], params: dict[str, Any]
 ) -> list[Any]:
-    """The backward scan with an accumulator of each type in `avals` before its carry, in whatever way is cheap.
+    """The backward scan with an accumulator for each `Linear` constant before its carry, in whatever way is cheap.
 
-    Sums of matrix products are computed after the loop, of stacked factors.
+    An accumulator begins with the cotangent that its constant has so far, and the sum is a `Total`. Sums of matrix
+    products are computed after the loop, of stacked factors.
     """
-    carry, xs, count = operands.carry, operands.xs, len(avals)
-    zeros = [helpers.instantiate(Zero(a)) for a in avals]
+    carry, xs, count = operands.carry, operands.xs, len(linear)
+    starts = starts_of(linear)
+    begun = [
+        helpers.instantiate(Zero(x.aval)) if s is None else s for x, s in zip(linear, starts, strict=True)
+    ]
     length = params["length"] or 0
     plan = defer_products(back, 1 + len(operands.consts), count, len(carry)) if length > 1 else None
     if plan is None:
-        return bind_scan(replace(operands, carry=zeros + carry), back, params)
-    outs = bind_scan(replace(operands, carry=pick(zeros, plan.kept) + carry), plan.jaxpr, params)
+        outs = bind_scan(replace(operands, carry=begun + carry), back, params)
+        return totals(outs[:count], starts) + outs[count:]
+    outs = bind_scan(replace(operands, carry=pick(begun, plan.kept) + carry), plan.jaxpr, params)
     own = len(outs) - plan.factors
     ys = outs[sum(plan.kept) + len(carry) :]
     stacked = [x if k >= len(xs) else _cut(x, length) for k, x in enumerate([*xs, *ys])]
     sums = [total(products, stacked) for products in plan.sums]
-    totals = spread(outs[: sum(plan.kept)], plan.kept, [None] * count)
+    kept = totals(outs[: sum(plan.kept)], pick(starts, plan.kept))
     rest = iter(sums)
-    return [next(rest) if x is None else x for x in totals] + outs[sum(plan.kept) : own]
+    whole = spread(kept, plan.kept, [None] * count)
+    return [next(rest) if x is None else x for x in whole] + outs[sum(plan.kept) : own]
 
 
 def _cut(x: Any, length: int) -> Any:
@@ -192,24 +200,30 @@ def _split_body(jaxpr: Jaxpr, consts_lin: Any, carry_lin: Any, xs_lin: Any) -> t
 def _transposed(
     jaxpr: Jaxpr,
     consts_lin: tuple[bool, ...],
-    num_carry: int,
+    carry_nz: tuple[bool, ...],
     xs_lin: tuple[bool, ...],
     ys_nz: tuple[bool, ...],
-) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """The backward body, and which linear xs get cotangents from it.
+) -> tuple[Jaxpr, tuple[bool, ...], tuple[bool, ...]]:
+    """The backward body, which carries get cotangents in some step, those after the loop being marked by `carry_nz`,
+    and which linear xs do.
 
     It takes (i, *nonlinear consts, *accumulators and carry cotangents, *nonlinear xs, *ys
     cotangents). Linear constants are made outputs of the body first: their accumulated
     cotangents then come in as the first contribution, and further ones are added in place.
     """
-    consts = jaxpr.invars[1 : 1 + len(consts_lin)]
-    passed = Jaxpr(jaxpr.invars, jaxpr.eqns, (*pick(consts, consts_lin), *jaxpr.outs), jaxpr.name)
-    mask = (False, *consts_lin, *(True,) * num_carry, *xs_lin)
-    num_acc = sum(consts_lin) + num_carry
-    back, nonzero = transpose_jaxpr(passed, mask, (*(True,) * num_acc, *ys_nz))
+    passed = passing(jaxpr, (False, *consts_lin, *(False,) * (len(carry_nz) + len(xs_lin))))
+    mask = (False, *consts_lin, *(True,) * len(carry_nz), *xs_lin)
+    num_consts, end = sum(consts_lin), sum(consts_lin) + len(carry_nz)
+    while True:
+        back, nonzero = transpose_jaxpr(passed, mask, (*(True,) * num_consts, *carry_nz, *ys_nz))
+        wider = union(carry_nz, nonzero[num_consts:end])
+        if wider == carry_nz:
+            break
+        carry_nz = wider
     known = [v for v, lin in zip(jaxpr.invars, mask, strict=True) if not lin]
     linear = pick(jaxpr.invars, mask)
-    wanted = (*(True,) * num_acc, *nonzero[num_acc:])
+    wanted = (*(True,) * num_consts, *carry_nz, *nonzero[end:])
+    num_acc = num_consts + sum(carry_nz)
     num_known, num_head = len(known), 1 + consts_lin.count(False)
 
     def fn(*args: Any) -> list[Any]:
@@ -225,4 +239,4 @@ def _transposed(
     ins = back.invars
     order = [*ins[:num_head], *ins[num_known : num_known + num_acc]]
     order += [*ins[num_head:num_known], *ins[num_known + num_acc :]]
-    return build(fn, order, jaxpr.name), wanted[num_acc:]
+    return build(fn, order, jaxpr.name), carry_nz, wanted[end:]

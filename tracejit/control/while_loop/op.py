@@ -108,7 +108,7 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
         t.carry[:0] = zero_tangents([start])
         cond, body = _counting(cond, body, params["cond_consts"], params["body_consts"])
     nonzero = flags((*t.body_consts, *t.carry))
-    plan = linear_plan(_with_index(body), len(p.body_consts), len(p.carry), nonzero)
+    plan = linear_plan(_with_index(body), tape.lasts(p.body_consts), len(p.carry), nonzero)
     out_nz = (*plan.carry_nonzero, *plan.ys_nonzero)
     if not any(out_nz):
         outs = bind(while_op, *primals, **params)

@@ -132,13 +132,16 @@ def linearize_flat(
     primals: Sequence[Any],
     nonzero: Sequence[bool],
     free: Sequence[bool] | None = None,
+    lasting: Sequence[bool] | None = None,
 ) -> tuple[list[Any], Tape]:
     """Outputs of `fn(*raw) -> list of raw` at `primals` and the tape of its derivative there.
 
     `free` marks the primals that it costs nothing to keep, for residuals to be made again from; if all
-    are, so are the outputs.
+    are, so are the outputs. `lasting`: see `TangentTrace.lasting`.
     """
     trace = LinearizeTrace(current_trace())
+    if lasting is not None:
+        trace.tape.lasting = {id(p) for p, lasts in zip(primals, lasting, strict=True) if lasts}
     ins = [trace.arg(p, aval_of(p).tangent()) if nz else p for p, nz in zip(primals, nonzero, strict=True)]
     invars = [t.tangent for t, nz in zip(ins, nonzero, strict=True) if nz]
     with new_trace(trace):
@@ -158,18 +161,20 @@ def linearize_jaxpr(
     nonzero: tuple[bool, ...],
     instantiate: bool | tuple[bool, ...] = False,
     free: tuple[bool, ...] | None = None,
+    lasting: tuple[bool, ...] | None = None,
 ) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...], int]:
     """(forward, linear, out_nonzero, num_residuals) of a jaxpr.
 
     forward: primals -> (*outs, *residuals); linear: (*residuals, *nonzero tangents) -> nonzero
     out tangents (those selected by `instantiate` included, as zeros if need be). `free` marks the inputs
-    that it costs nothing to keep (all of them if it is None). Arrays of users' rules are constants of both.
+    that it costs nothing to keep (all of them if it is None), `lasting` those that are there when the derivative
+    runs, kept or not. Arrays of users' rules are constants of both.
     """
     free = (True,) * len(jaxpr.invars) if free is None else free
     stage = StageTrace(current_trace(), jaxpr.name)
     args = make_args(stage, jaxpr_arg_avals(jaxpr), [v.bounds for v in jaxpr.invars])
     with new_trace(stage):
-        outs, tape = linearize_flat(lambda *xs: eval_jaxpr(jaxpr, xs), args, nonzero, free)
+        outs, tape = linearize_flat(lambda *xs: eval_jaxpr(jaxpr, xs), args, nonzero, free, lasting)
         tape = _instantiate_outs(tape, instantiate)
         linear, residuals = tape.freeze(jaxpr.name)
         known = [stage.constant_of(x) if type(x) is Var else x for x in residuals]

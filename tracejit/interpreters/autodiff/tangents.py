@@ -32,11 +32,22 @@ class Residual:
 
 
 class TangentTrace(StageTrace):
-    """Records what depends on tangents; everything else runs in the parent. `made` says how."""
+    """Records what depends on tangents; everything else runs in the parent. `made` says how.
+
+    `lasting`: the ids of the values of a region's body that are the same in each of its steps, so that a residual
+    that is read from them needs no memory; None where no loop is around, and keeping any value is keeping it once.
+    """
 
     def __init__(self, parent: Trace | None) -> None:
         super().__init__(parent)
         self.made = Made()
+        self.lasting: set[int] | None = None
+
+    def lasts(self, values: Sequence[Any]) -> tuple[bool, ...]:
+        """Which values are there when the derivative runs, kept or not."""
+        if self.lasting is None:
+            return (True,) * len(values)
+        return tuple(not isinstance(x, Value) or id(x) in self.lasting for x in values)
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:

@@ -25,7 +25,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.source import Pulled, replay
-from tracejit.ir.values import AddInto, Linear, Overwrite, Zero
+from tracejit.ir.values import AddInto, Linear, Overwrite, Total, Zero
 from tracejit.ops.building import helpers
 from tracejit.ops.elementwise import arithmetic
 from tracejit.tracing import bind, bind_update, current_trace
@@ -93,6 +93,16 @@ class Accumulators:
         if fresh and rule.adds is not None:
             self._cleared[var] = rule
 
+    def so_far(self, var: Any) -> Any:
+        """The cotangent of `var` that has been accumulated; None if nothing was."""
+        entry = self._table.get(var)
+        return None if entry is None else entry[0]
+
+    def replace(self, var: Any, ct: Any) -> None:
+        """The cotangent of `var` is `ct`, an array that nothing else refers to and that what was there is part of."""
+        self._cleared.pop(var, None)
+        self._table[var] = [ct, True]
+
     def pop(self, var: Any, env: dict[Any, Any]) -> Any:
         """The cotangent of `var`, which is complete: Zero if nothing was added. `env` has the extents."""
         return self.take(var, env)[0]
@@ -136,6 +146,8 @@ def backward(entries: list[Any], env: dict[Any, Any], cts: Accumulators) -> None
             source = eqn.source
             replay.source = Pulled(source) if recorded and source is not None else source
             args = [_operand(a, env) for a in eqn.invars]
+            if eqn.op.starts:
+                _give_starts(cts, eqn.invars, args)
             if eqn.op.transpose is NONLINEAR:
                 raise InternalTypeError(
                     problem=f"`{eqn.op}` is in a linear program but has no transpose rule"
@@ -146,10 +158,21 @@ def backward(entries: list[Any], env: dict[Any, Any], cts: Accumulators) -> None
             for a, ct in zip(eqn.invars, ins, strict=True):
                 if type(ct) is Overwrite:
                     _overwrite(cts, a, taken[0], ct)
+                elif type(ct) is Total:
+                    cts.replace(a, ct.value)
                 elif ct is not None and type(a) is not Literal:
                     cts.add(a, ct)
     finally:
         replay.source = before
+
+
+def _give_starts(cts: Accumulators, atoms: Sequence[Any], args: Sequence[Any]) -> None:
+    """Give each linear operand its cotangent so far: where it stands first, so that others are added to the total."""
+    seen = set()
+    for a, x in zip(atoms, args, strict=True):
+        if type(x) is Linear and a not in seen:
+            seen.add(a)
+            x.start = cts.so_far(a)
 
 
 def _overwrite(cts: Accumulators, var: Any, taken: list[Any], rule: Overwrite) -> None:
