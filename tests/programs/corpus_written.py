@@ -58,6 +58,23 @@ def constants_of_the_code_and_tuples_of_known_numbers() -> Any:
 
 
 @program
+def constants_of_the_code_that_have_floats_in_them() -> Any:
+    log: list[Any] = []
+
+    def named():
+        return (1.5, "a"), ((2.5, 1), None)
+
+    def f(x):
+        log.append((1.5, 2))
+        log.append(((0.0, -0.0), (1j, True)))
+        log.extend(named())
+        log.append((1.5, len(log)))
+        return x * 2
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: (log, [[a is b for a in log] for b in log])
+
+
+@program
 def quantities_by_ufuncs() -> Any:
     class Quantity:
         def __init__(self, value, unit):

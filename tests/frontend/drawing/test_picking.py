@@ -38,6 +38,17 @@ def test_choices_and_permutations_of_arrays() -> None:
     assert state(ours) == state(theirs)
 
 
+@pytest.mark.parametrize("axis", (0, 1, 2, -2))
+@pytest.mark.parametrize("order", "CF")
+def test_permutations_along_an_axis_lie_in_memory_as_numpys(axis: int, order: str) -> None:
+    def f(rng, x):
+        return rng.permutation(x, axis=axis)
+
+    x = np.array(np.arange(24.0).reshape(2, 3, 4), order=order)
+    got, want = tj.jit(f, fallback=False)(pcg(3), x), f(pcg(3), x)
+    assert got.tolist() == want.tolist() and got.strides == want.strides
+
+
 @pytest.mark.parametrize("make", [pcg, np.random.RandomState])
 def test_shuffles_are_permutations_of_any_length(make) -> None:
     """The program shuffles by positions: as NumPy, which shuffles arrays of one axis in their memory."""

@@ -300,10 +300,9 @@ class _Writer:
 
     def _own(self, x: Any, display: str) -> str:
         """A tuple's display. Of constants Python makes one for all calls: so it does of the user's own."""
-        if not numbered.is_constant(display):
-            return display
-        is_users = any(y is x for code, _ in self.session.codes for y in numbered.constants_of(code))
-        return self.const(x) if is_users else f"{self.const(tuple)}([{display[1:-1]}])"
+        if any(y is x for code, _ in self.session.codes for y in numbered.constants_of(code)):
+            return self.const(x)
+        return f"{self.const(tuple)}([{display[1:-1]}])" if numbered.is_constant(display) else display
 
     def pieces(self, x: Listed, what: str) -> str:
         """A long list."""

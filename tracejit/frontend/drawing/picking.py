@@ -81,12 +81,15 @@ def _permutation(source: Source, x: Any, axis: Any = 0) -> Any:
     if type(x) is Box and not x.aval.shape:
         return drawn(source, "permutation", {"x": x.__index__()})
     x = _array(source, "permutation", x)
-    return _take(x, _order(source, "permutation", x, axis), axis=axis)
+    whole = x if type(x) is Box else new_array(x)
+    order = _order(source, "permutation", x, axis)
+    return whole[(slice(None),) * (axis % whole.aval.ndim) + (order,)]  # which lies in memory as NumPy's
 
 
 def _order(source: Source, what: str, x: Any, axis: int) -> Any:
     """The order in which a shuffle leaves the elements."""
-    return drawn(source, "permutation", {"x": _size(source, what, x, axis)})
+    size = _size(source, what, x, axis)
+    return drawn(source, "permutation", {"x": size}, range=(0, size - 1) if size else None)
 
 
 def _shuffle(source: Source, x: Any, axis: Any = 0) -> None:
