@@ -75,6 +75,23 @@ def constants_of_the_code_that_have_floats_in_them() -> Any:
 
 
 @program
+def a_constant_that_is_compared_with_what_is_kept() -> Any:
+    class Machine:
+        mode: Any = None
+
+    machine = Machine()
+
+    def f(x):
+        ready = ("ready", 1)
+        if machine.mode is not ready:
+            machine.mode = ready
+            return x
+        return x * 10
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: machine.mode
+
+
+@program
 def quantities_by_ufuncs() -> Any:
     class Quantity:
         def __init__(self, value, unit):

@@ -6,6 +6,7 @@ import operator
 import weakref
 from typing import Any
 
+from tracejit.errors import UnfollowedError
 from tracejit.frontend.checks import Check
 from tracejit.frontend.origins import is_library_class, is_part_of_library, why_not
 from tracejit.frontend.paths import CONST, Node
@@ -72,7 +73,12 @@ class Memory:
             self._objects.setdefault(type(value), []).append(node)
 
     def told_apart(self, x: Any, y: Any) -> None:
-        """The function has seen that two objects of outside, behind these stand-ins, are not one."""
+        """The function has seen that two objects of outside, behind these stand-ins, are not one. Raises
+        UnfollowedError if they are: a tuple of outside that is also a constant of the code."""
+        if self._originals.get(id(x), x) is self._originals.get(id(y), y):
+            raise UnfollowedError(
+                what="whether two containers are one", reason="that may differ from call to call"
+            )
         nodes = [self.where_is(v) for v in (x, y)]
         if self.guarded and None not in nodes:
             self.pairs.append(nodes)

@@ -72,7 +72,7 @@ def _rewrite(
         node, parents = found or function_tree(code)
         owner = next((p.name for p in reversed(parents) if isinstance(p, ast.ClassDef)), "")
         new = compile_function(_hooked(node, owner, captured, sized), parents, code)
-        return _with_constants(new, _tuples(code)), None
+        return _with_hooks(new), None
     except Unchanged:
         return None, None
     except NoSource as e:
@@ -95,24 +95,12 @@ def _hooked(node: Function, owner: str, captured: bool, sized: bool) -> Function
     return plain
 
 
-def _tuples(code: types.CodeType) -> dict[str, tuple[Any, ...]]:
-    """The tuples that are constants of `code` and of the functions in it, by their text."""
-    found = {repr(x): x for x in code.co_consts if type(x) is tuple}
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            found |= _tuples(inner)
-    return found
-
-
-def _with_constants(code: types.CodeType, tuples: dict[str, tuple[Any, ...]]) -> types.CodeType:
-    """`code` that holds the hooks themselves, as functions defined in it may be called anywhere, and the very tuples of
-    the code that it was made from: Python has one object for all equal ones that are compiled together."""
+def _with_hooks(code: types.CodeType) -> types.CodeType:
+    """`code` that holds the hooks themselves, as functions defined in it may be called anywhere."""
 
     def constant(x: Any) -> Any:
         if isinstance(x, types.CodeType):
-            return _with_constants(x, tuples)
-        if type(x) is tuple:
-            return tuples.get(repr(x), x)
+            return _with_hooks(x)
         return table if type(x) is str and x == HOOKS else x
 
     return code.replace(co_consts=tuple([constant(x) for x in code.co_consts]))

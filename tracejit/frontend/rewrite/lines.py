@@ -26,6 +26,7 @@ from tracejit.errors import is_internal, refusals
 from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_file, is_library_function, is_of_library
 from tracejit.frontend.rewrite.hooks.said import UnlikeError, like
+from tracejit.frontend.rewrite.source.code import quiet
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
@@ -153,7 +154,8 @@ class _Names:
                 if not is_value and not self._is_harmless(f):
                     raise UnlikeError
         names = {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
-        code = compile(ast.Expression(e), "<what failed>", "eval")
+        with quiet("<what failed>"):
+            code = compile(ast.Expression(e), "<what failed>", "eval")
         return eval(code, {"__builtins__": {}}, {n: self._name(n) for n in names})
 
     def _name(self, name: str) -> Any:

@@ -6,6 +6,7 @@ import builtins
 import inspect
 import traceback
 import types
+import warnings
 from typing import Any
 
 import pytest
@@ -38,6 +39,35 @@ def summed(n, out, *, start=0.0):
 def line(of: Any, text: str) -> int:
     lines, start = inspect.getsourcelines(of)
     return next(start + n for n, x in enumerate(lines) if text in x)
+
+
+def marked(n, out):
+    for i in range(n):
+        out.append((1.5, "at"))
+        for mark in [(2, ("in", 1))]:
+            out.append(mark)
+    return out, (1.5, "at")
+
+
+def test_constants_are_the_very_objects_of_the_function():
+    """A program that keeps one and compares it with `is` may be run by the function, its copy and a part in turn."""
+    copy, parts, _ = made(marked)
+    for code in (copy.__code__, *(p.code for p in parts if p.code is not None)):
+        own = {id(x) for x in marked.__code__.co_consts}
+        tuples = [x for x in code.co_consts if type(x) is tuple and x]
+        assert tuples and all(id(x) in own for x in tuples)
+
+
+def test_python_has_said_its_warnings_before(tmp_path):
+    """Of `x is 1`, when it compiled the file."""
+    source = "def f(xs):\n    s = 0\n    for x in xs:\n        s += 1 if x is 1.5 else 2\n    return s\n"
+    path = tmp_path / "told.py"
+    path.write_text(source)
+    names: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(source, str(path), "exec"), names)
+    assert made(names["f"])[1]
 
 
 def test_without_parts_it_does_what_the_function_does():

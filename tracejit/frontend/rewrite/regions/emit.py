@@ -28,7 +28,14 @@ from typing import Any
 
 from tracejit.frontend.rewrite.regions.fit import against, may_be_users, stays_whole, works
 from tracejit.frontend.rewrite.regions.live import Flow, interface
-from tracejit.frontend.rewrite.source.code import Function, argument_names, compile_function, function_tree
+from tracejit.frontend.rewrite.source.code import (
+    Function,
+    argument_names,
+    compile_function,
+    function_tree,
+    quiet,
+    with_tuples,
+)
 from tracejit.frontend.rewrite.source.escapes import at, is_compound
 from tracejit.frontend.rewrite.source.names import assigned, copied, declared, kept, walk
 from tracejit.frontend.rewrite.source.transform import Unchanged, undecorated
@@ -251,9 +258,10 @@ class _Splitter:
         new = at(new, stmts[0])
         module = ast.fix_missing_locations(ast.Module([new], []))
         flags = self.code.co_flags & 0x1FF0000 & ~0x200  # those of __future__ statements
-        compiled = compile(module, self.code.co_filename, "exec", flags=flags, dont_inherit=True)
+        with quiet(self.code.co_filename):
+            compiled = compile(module, self.code.co_filename, "exec", flags=flags, dont_inherit=True)
         code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
-        return code.replace(co_qualname=self.code.co_qualname), new
+        return with_tuples(code.replace(co_qualname=self.code.co_qualname), self.code), new
 
 
 class _Calls(ast.NodeTransformer):

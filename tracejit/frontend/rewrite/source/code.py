@@ -56,7 +56,7 @@ def _in_file(filename: str) -> _Found:
     if known is not None and known[0] is lines:
         return known[1]
     try:
-        with _quiet("<unknown>"):
+        with quiet("<unknown>"):
             tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
         raise NoSource("its source cannot be read") from None
@@ -67,7 +67,7 @@ def _in_file(filename: str) -> _Found:
 
 
 @contextlib.contextmanager
-def _quiet(filename: str) -> Iterator[None]:
+def quiet(filename: str) -> Iterator[None]:
     """What Python's compiler warns of, such as `"\\d"` and `x is 1`, it has said when the user's file was compiled.
 
     The filter is for this file only, and `warnings.catch_warnings` is not used: it would make Python forget which
@@ -155,13 +155,38 @@ def compile_function(node: Function, parents: list[ast.AST], original: types.Cod
     factory.type_params = []  # type: ignore[attr-defined]
     module = ast.fix_missing_locations(ast.Module([factory], []))
     flags = original.co_flags & 0x1FF0000 & ~0x200  # those of __future__ statements
-    with _quiet(original.co_filename):
+    with quiet(original.co_filename):
         code = compile(module, original.co_filename, "exec", flags=flags, dont_inherit=True)
     new = _find(code, original.co_name, original.co_firstlineno, names)
     if new is None or set(new.co_freevars) != set(original.co_freevars):
         raise NoSource("its source does not fit its variables")
     new = _renamed(new, new.co_qualname, original.co_qualname)
-    return new.replace(co_firstlineno=original.co_firstlineno)
+    return with_tuples(new.replace(co_firstlineno=original.co_firstlineno), original)
+
+
+def with_tuples(code: types.CodeType, original: types.CodeType) -> types.CodeType:
+    """`code` that holds the very tuples of `original`, which it was made from: Python has one object for all equal
+    constants that are compiled together."""
+    tuples = _tuples(original)
+
+    def holding(code: types.CodeType) -> types.CodeType:
+        return code.replace(co_consts=tuple([constant(x) for x in code.co_consts]))
+
+    def constant(x: Any) -> Any:
+        if isinstance(x, types.CodeType):
+            return holding(x)
+        return tuples.get(repr(x), x) if type(x) is tuple else x
+
+    return holding(code) if tuples else code
+
+
+def _tuples(code: types.CodeType) -> dict[str, tuple[Any, ...]]:
+    """The tuples that are constants of `code` and of the functions in it, by their text."""
+    found = {repr(x): x for x in code.co_consts if type(x) is tuple}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            found |= _tuples(inner)
+    return found
 
 
 def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
