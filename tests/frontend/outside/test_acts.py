@@ -161,3 +161,38 @@ def test_prints_before_and_after_are_none_of_the_functions(capsys: pytest.Captur
     assert np.isclose(tj.value_and_grad(solved)(2.0)[0], 2**0.5)
     assert capsys.readouterr().out == "before\nafter\n"
     assert streams == (sys.stdout, sys.stderr, logging.getLogRecordFactory())
+
+
+KEPT: dict[str, Any] = {}
+
+
+def by_questions_of_the_stream(x: Any) -> Any:
+    """Nothing else than its number, which depends on what the stream is."""
+    stream = sys.stdout
+    KEPT.setdefault("stream", stream)
+    return x**2 - (2.0 if stream is KEPT["stream"] and type(stream) is KEPT["type"] else 3.0)
+
+
+def test_streams_stay_what_they_are() -> None:
+    KEPT.update(type=type(sys.stdout), stream=sys.stdout)
+    before = dict(vars(sys.stdout))
+    got = tj.grad(lambda a: a * so.brentq(by_questions_of_the_stream, 0.0, 2.0))(1.0)
+    assert np.isclose(got, np.sqrt(2.0)) and vars(sys.stdout) == before
+
+
+class Slotted:
+    """A stream of which nobody can see whether something writes into it."""
+
+    __slots__ = ()
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+def test_streams_that_nobody_can_look_at_are_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Slotted())
+    with pytest.raises(SolverOptionError, match="perhaps prints"):
+        tj.grad(lambda a: a * so.brentq(lambda x: x**2 - 2.0, 0.0, 2.0))(1.0)

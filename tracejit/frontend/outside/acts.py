@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend import active
@@ -14,32 +15,17 @@ from tracejit.tracing import STATE
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
-_STREAMS = ("stdout", "stderr")
 
+class _Noting:
+    """A function that notes that it is called: what streams write with, and what makes the records of what is logged.
 
-class _Written:
-    """A stream of the process while somebody asks whether something is written into it."""
+    The stream itself stays where it is, since code may ask what it is, or keep it."""
 
-    def __init__(self, real: Any, session: Run) -> None:
-        self.real, self.session = real, session
-
-    def write(self, text: Any) -> Any:
-        """Write, and note that."""
-        self.session.acted("prints")
-        return self.real.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.real, name)
-
-
-class _Logged:
-    """Makes the records of what is logged, and notes that."""
-
-    def __init__(self, real: Any, session: Run) -> None:
-        self.real, self.session = real, session
+    def __init__(self, real: Any, session: Run, what: str) -> None:
+        self.real, self.session, self.what = real, session, what
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.session.acted("logs")
+        self.session.acted(self.what)
         return self.real(*args, **kwargs)
 
 
@@ -60,14 +46,21 @@ class Acts:
         copies = [c.copy for c in self.session.containers]
         self.held = [(x, contents(x)) for x in (*self.session.in_place, *copies)]
         self.writes = _writes()
-        streams = [(sys, name, getattr(sys, name)) for name in _STREAMS]
-        self.told: list[tuple[Any, str, Any]] = [
-            (m, name, _Written(x, self.session)) for m, name, x in streams if x is not None
-        ]
-        if (logs := sys.modules.get("logging")) is not None:
-            self.told.append((logs, "_logRecordFactory", _Logged(logs.getLogRecordFactory(), self.session)))
-        for holder, name, noting in self.told:
+        self.told: list[tuple[Any, str, _Noting, Any]] = []
+        for holder, name, what in _doors():
+            self._note(holder, name, what)
+
+    def _note(self, holder: Any, name: str, what: str) -> None:
+        """Note calls of an attribute; what has no attributes of its own may be called unseen."""
+        session: Any = self.session
+        noting = _Noting(getattr(holder, name), session, what)
+        try:
+            before = vars(holder).get(name)
             setattr(holder, name, noting)
+        except (AttributeError, TypeError):
+            session.acted(f"perhaps {what}")
+        else:
+            self.told.append((holder, name, noting, before))
 
     def end(self) -> list[str]:
         """What it has done; but for draws, it stays done."""
@@ -75,9 +68,13 @@ class Acts:
         if session is None:
             return []
         found, session.acting = session.acting or [], self.outer
-        for holder, name, noting in self.told:
-            if getattr(holder, name) is noting:
-                setattr(holder, name, noting.real)
+        for holder, name, noting, before in reversed(self.told):
+            if vars(holder).get(name) is not noting:
+                continue
+            if before is None:
+                delattr(holder, name)
+            else:
+                setattr(holder, name, before)
         copies = [(c.copy, c.before) for c in session.containers[self.seen[1] :]]
         if any(_differs(*pair) for pair in (*self.held, *session.first[self.seen[0] :], *copies)):
             found.append("changes what a container holds")
@@ -90,6 +87,15 @@ class Acts:
         if self.outer is not None:
             self.outer += found
         return found
+
+
+def _doors() -> Iterator[tuple[Any, str, str]]:
+    """By which functions, as attributes of what, a process prints and logs."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            yield stream, "write", "prints"
+    if (logs := sys.modules.get("logging")) is not None:
+        yield logs, "_logRecordFactory", "logs"
 
 
 def meet(session: Run, value: Any) -> None:
