@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import random
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ import scipy.optimize as so
 
 import tracejit as tj
 from tracejit.errors import SolverOptionError
+from tracejit.frontend.outside.acts import Noting
 
 CALLS = 0
 SEEN: list[Any] = []
@@ -178,6 +181,34 @@ def test_streams_stay_what_they_are() -> None:
     before = dict(vars(sys.stdout))
     got = tj.grad(lambda a: a * so.brentq(by_questions_of_the_stream, 0.0, 2.0))(1.0)
     assert np.isclose(got, np.sqrt(2.0)) and vars(sys.stdout) == before
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("own", (False, True))
+def test_those_that_look_at_a_stream_leave_nothing_at_it(order: tuple[int, ...], own: bool) -> None:
+    """In whichever order: threads may end as they like."""
+
+    class Stream:
+        def write(self, text: str) -> str:
+            return text
+
+    stream = Stream()
+    told: list[Any] = []
+    noted: list[Noting] = []
+    if own:
+        stream.write = lambda text: text * 2  # type: ignore[method-assign]
+    before = dict(vars(stream))
+    for n in range(3):
+        session: Any = types.SimpleNamespace(acted=lambda what, n=n: told.append((n, what)))
+        noting = Noting(stream.write, vars(stream).get("write"), session, "prints")
+        stream.write = noting  # type: ignore[method-assign]
+        noted.append(noting)
+    left = [*order]
+    while left:
+        told.clear()
+        assert stream.write("a") == ("aa" if own else "a") and {n for n, _ in told} == set(left)
+        noted[left.pop(0)].leave(stream, "write")
+    assert vars(stream) == before
 
 
 class Slotted:

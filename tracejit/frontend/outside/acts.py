@@ -16,17 +16,31 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 
-class _Noting:
+class Noting:
     """A function that notes that it is called: what streams write with, and what makes the records of what is logged.
 
-    The stream itself stays where it is, since code may ask what it is, or keep it."""
+    The stream itself stays where it is, since code may ask what it is, or keep it. `before`: the attribute that it is
+    put in the place of, None for that of the class."""
 
-    def __init__(self, real: Any, session: Run, what: str) -> None:
-        self.real, self.session, self.what = real, session, what
+    def __init__(self, real: Any, before: Any, session: Run, what: str) -> None:
+        self.real, self.before, self.session, self.what = real, before, session, what
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.session.acted(self.what)
         return self.real(*args, **kwargs)
+
+    def leave(self, holder: Any, name: str) -> None:
+        """Be no attribute any more, nor one that another puts back: that of a thread that began later."""
+        top = vars(holder).get(name)
+        if top is not self:
+            while isinstance(top, Noting) and top.before is not self:
+                top = top.before
+            if isinstance(top, Noting):
+                top.real, top.before = self.real, self.before
+        elif self.before is None:
+            delattr(holder, name)
+        else:
+            setattr(holder, name, self.before)
 
 
 class Acts:
@@ -46,21 +60,20 @@ class Acts:
         copies = [c.copy for c in self.session.containers]
         self.held = [(x, contents(x)) for x in (*self.session.in_place, *copies)]
         self.writes = _writes()
-        self.told: list[tuple[Any, str, _Noting, Any]] = []
+        self.told: list[tuple[Any, str, Noting]] = []
         for holder, name, what in _doors():
             self._note(holder, name, what)
 
     def _note(self, holder: Any, name: str, what: str) -> None:
         """Note calls of an attribute; what has no attributes of its own may be called unseen."""
         session: Any = self.session
-        noting = _Noting(getattr(holder, name), session, what)
         try:
-            before = vars(holder).get(name)
+            noting = Noting(getattr(holder, name), vars(holder).get(name), session, what)
             setattr(holder, name, noting)
         except (AttributeError, TypeError):
             session.acted(f"perhaps {what}")
         else:
-            self.told.append((holder, name, noting, before))
+            self.told.append((holder, name, noting))
 
     def end(self) -> list[str]:
         """What it has done; but for draws, it stays done."""
@@ -68,13 +81,8 @@ class Acts:
         if session is None:
             return []
         found, session.acting = session.acting or [], self.outer
-        for holder, name, noting, before in reversed(self.told):
-            if vars(holder).get(name) is not noting:
-                continue
-            if before is None:
-                delattr(holder, name)
-            else:
-                setattr(holder, name, before)
+        for holder, name, noting in reversed(self.told):
+            noting.leave(holder, name)
         copies = [(c.copy, c.before) for c in session.containers[self.seen[1] :]]
         if any(_differs(*pair) for pair in (*self.held, *session.first[self.seen[0] :], *copies)):
             found.append("changes what a container holds")
