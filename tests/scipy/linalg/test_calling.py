@@ -23,8 +23,13 @@ SEVERAL: dict[str, Callable[[Any], Any]] = {
     "schur": sl.schur,
     "eigh": sl.eigh,
     "eigh of one": lambda a: sl.eigh(a[0]),
+    "eigh of some": lambda a: sl.eigh(a[0], subset_by_index=(0, 1)),
+    "eigh of some of a stack": lambda a: sl.eigh(a, subset_by_index=(1, 1)),
     "eigh of two": lambda a: sl.eigh(a, a + np.eye(3), subset_by_index=(0, 1)),
     "tridiagonal": lambda a: sl.eigh_tridiagonal(a[0, 0].real, a[0, 0, 1:].real),
+    "tridiagonal of some": lambda a: sl.eigh_tridiagonal(
+        a[0, 0].real, a[0, 0, 1:].real, select="i", select_range=(0, 1)
+    ),
     "svd": sl.svd,
     "cho_factor": sl.cho_factor,
     "polar": sl.polar,

@@ -110,7 +110,7 @@ def _chosen(name: str, half: Any, lower: bool, eigvals_only: bool, select: Any, 
         w = linalg.eigvalsh(half, side)
         return w if part is None else w[part]
     w, v = linalg.eigh(half, side)
-    return (w, v) if part is None else (w[part], v[:, part])
+    return (w, v) if part is None else (w[part], v[:, part].copy())  # put together anew, as SciPy's
 
 
 @of_scipy

@@ -129,7 +129,8 @@ def eigh(
     def chosen(x: Any) -> Any:
         if subset_by_index is None:
             return wrap(x)
-        return wrap(x)[..., subset_by_index[0] : subset_by_index[1] + 1]
+        part = wrap(x)[..., subset_by_index[0] : subset_by_index[1] + 1]
+        return tnp[np.copy](part)  # put together anew, as SciPy's
 
     if b is None:
         x = matrix("eigh", a)
