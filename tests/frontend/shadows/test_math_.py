@@ -109,3 +109,32 @@ def test_integers_beside_traced_ones(name):
     for call in (lambda x: f(x, 2.0), lambda x: f(2, x * 0.5)):
         with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
             tj.jit(call)(8)
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+@pytest.mark.parametrize("name", ["gcd", "lcm"])
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (2**40 + 1, 2**41 + 3),
+        (-(2**63), 0),
+        (-(2**63), 1),
+        (2**62, 3),
+        (2**31, 2**31 - 1),
+        (0, 0),
+        (7, 2**70),
+        (np.uint8(200), np.uint8(180)),
+        (np.int32(2**30), 3),
+        (np.uint64(2**63), 6),
+    ],
+)
+def test_integers_of_any_size(name, x, y):
+    """Python's, whatever the arguments are: they were of NumPy's types, and wrapped."""
+    f = getattr(math, name)
+    for call in (
+        lambda x, y: f(x, y) * 100,
+        lambda x, y: f(x) * 100,
+        lambda x, y: f(x, y, 9) + max(0, f(y, 6)),
+    ):
+        got = tj.jit(call, fallback=True)(x, y)
+        assert got == call(x, y) and type(got) is int

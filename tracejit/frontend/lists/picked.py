@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops, tree
-from tracejit.control.regions.staging import convert
 from tracejit.frontend import active
 from tracejit.frontend.lists.items import Items, Kind, common
 from tracejit.frontend.lists.options import Options, any_common
 from tracejit.ir.jaxpr import Eqn, Literal
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, numbers
 from tracejit.numpy.boxes.sharing.either import Either, Owner, chosen, listed, listed_as, memories, owner_of
 from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure
 from tracejit.numpy.boxes.views import joined
@@ -177,7 +176,7 @@ def _position(held: Sequence[Any], k: Any, what: str) -> Any:
     message = f"{type(held).__name__} {what}index out of range"
     if not held:
         raise IndexError(message)
-    at = convert(k.read(), np.dtype(np.int64))
+    at = numbers.to_int(k.read())
     return check_index(at, size=len(held), axis=0, failure=Raising(IndexError, message))
 
 

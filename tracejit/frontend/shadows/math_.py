@@ -16,7 +16,7 @@ import numpy as np
 
 from tracejit import dtypes, numpy, ops
 from tracejit.control.regions.staging import convert
-from tracejit.errors import NumberDivisionError, NumberDomainError, NumberRangeError
+from tracejit.errors import NumberDivisionError, NumberDomainError, NumberError, NumberRangeError
 from tracejit.ir.avals import aval_of, capacity
 from tracejit.numpy import exact
 from tracejit.numpy.boxes import numbers
@@ -253,8 +253,8 @@ def _no_method(x: Box, name: str) -> None:
 
 
 def _exact(name: str) -> Any:
-    """`gcd` and the like, of integers."""
-    plain, form = getattr(math, name), NUMPY_TO_TRACEJIT[getattr(np, name)]
+    """`gcd` and the like, of integers: numbers of Python's, whatever the arguments are."""
+    plain, form = getattr(math, name), {"gcd": _gcd, "lcm": _lcm}[name]
 
     @functools.wraps(plain)
     def function(*args: Any) -> Any:
@@ -263,11 +263,28 @@ def _exact(name: str) -> Any:
         for x in args:
             if type(x) is Box and (x.aval.shape or x.aval.dtype.kind not in ("biu" if x.weak else "iu")):
                 raise TypeError(f"{class_name(x)!r} object cannot be interpreted as an integer")
-        given = [int_like(x) if type(x) is Box else operator.index(x) for x in args]
-        out = functools.reduce(form, given) if len(given) > 1 else form(given[0], 0 if name == "gcd" else 1)
-        return box(to_raw(out), weak=True)
+        return functools.reduce(form, map(_magnitude, args))
 
     return function
+
+
+def _magnitude(x: Any) -> Box:
+    """The absolute value of an integer, as a traced number of Python's. Left to Python where 64 bits don't hold it."""
+    if type(x) is not Box:
+        x = operator.index(x)
+        if abs(x) >= 2**63:
+            raise NumberError(message="an integer beyond 64 bits")
+    return abs(box(numbers.to_int(to_raw(x)), weak=True))
+
+
+def _gcd(x: Box, y: Box) -> Box:
+    return box(to_raw(NUMPY_TO_TRACEJIT[np.gcd](x, y)), weak=True)
+
+
+def _lcm(x: Box, y: Box) -> Box:
+    """The product is one of Python's numbers, which is checked."""
+    common = box(to_raw(NUMPY_TO_TRACEJIT[np.maximum](_gcd(x, y), 1)), weak=True)
+    return (x // common) * y
 
 
 def _forms() -> dict[str, Any]:

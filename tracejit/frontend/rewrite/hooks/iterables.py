@@ -20,7 +20,7 @@ from tracejit.frontend.rewrite.hooks.lazies import Lazy
 from tracejit.frontend.rewrite.hooks.messages import Raise
 from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.ir.jaxpr import Var
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, numbers
 from tracejit.numpy.boxes.members import Flat
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.operands import is_subclassed, rows_of
@@ -305,12 +305,18 @@ def range_(*args: Any) -> Any:
     for a in args:
         if type(a) is Box and (a.aval.shape or a.aval.dtype.kind not in "iu"):
             a.__index__()  # raises
+    args = tuple(_in_64_bits(a) for a in args)
     start, stop = args[:2] if len(args) > 1 else (0, *args)
     step = args[2] if len(args) > 2 else 1
     by = extents.number(step)
     if type(by) is int and by == 0:
         raise ValueError("range() arg 3 must not be zero")
     return Lazy(RangeSteps(extents.number(start), extents.number(stop), by), "range(...)", again=True)
+
+
+def _in_64_bits(x: Any) -> Any:
+    """An end of a range; the call is left to Python where it is an unsigned integer of 2**63 or more."""
+    return box(numbers.to_int(x.read()), weak=True) if type(x) is Box and x.aval.dtype == np.uint64 else x
 
 
 def zip_(*args: Any, **kwargs: Any) -> Any:
