@@ -74,7 +74,7 @@ def test_json_is_the_graph(tmp_path: Path) -> None:
     )
     (tanh,) = [n for n in found["nodes"] if n["op"] == "tanh"]
     assert tanh["ports"][0] | {"name": "", "stored": ""} == {
-        "name": "", "user": "hidden", "type": "f64[4]", "dtype": "f64", "shape": [4], "bytes": 32, "residual": False,
+        "name": "", "user": "hidden", "type": "f64[4]", "dtype": "f64", "shape": [4], "bytes": 32, "residual": True,
         "stored": "",
     }  # fmt: skip
 

@@ -98,10 +98,10 @@ def test_what_a_library_gives_lies_there_until_it_is_copied(monkeypatch: pytest.
     """A draw by NumPy's own loop; a function of the user's makes its arrays as ever."""
     name, found = np._core.multiarray.get_handler_name, []  # type: ignore[attr-defined]
     rng = np.random.default_rng(1)
-    gamma, seen = draws.Draw.__call__, []
+    draw, seen = draws.Draw.__call__, []
 
     def told(self, handle, operands, result):
-        out = gamma(self, handle, operands, result)
+        out = draw(self, handle, operands, result)
         seen.append(name(out))
         return out
 
@@ -110,10 +110,12 @@ def test_what_a_library_gives_lies_there_until_it_is_copied(monkeypatch: pytest.
         return 2 * x
 
     monkeypatch.setattr(draws.Draw, "__call__", told)
-    spec = tj.ShapeDtypeStruct((N,), np.float64)
-    drawn = tj.jit(lambda: tj.pure_callback(users, spec, rng.gamma(2.0, size=N)))()
+    spec = tj.ShapeDtypeStruct((N, 2), np.float64)
+    drawn = tj.jit(lambda: tj.pure_callback(users, spec, rng.dirichlet([1.0, 2.0], size=N)))()
     assert seen[-1] == "tracejit" and found == [name()]
-    assert (drawn == 2 * np.random.default_rng(1).gamma(2.0, size=N)).all() and name() == name(np.empty(N))
+    assert (drawn == 2 * np.random.default_rng(1).dirichlet([1.0, 2.0], size=N)).all() and name() == name(
+        np.empty(N)
+    )
 
 
 def test_threads() -> None:
