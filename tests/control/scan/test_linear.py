@@ -126,3 +126,17 @@ def test_carries_without_cotangents(dtype: Any) -> None:
     want = np.cos(d) * (2 + 8 * 0.3)
     np.testing.assert_allclose(tj.grad(f)(x), want, rtol=1e-5 if dtype is np.float32 else 1e-12)
     np.testing.assert_allclose(tj.jit(tj.grad(f))(x), want, rtol=1e-5 if dtype is np.float32 else 1e-12)
+
+
+def test_loops_that_run_once_keep_their_rows() -> None:
+    """Those of a jitted call are in no other loop: running the inner one again would gain little."""
+
+    def pairs(a: Any) -> Any:
+        s = 0.0
+        for i in range(N):
+            for k in range(i):
+                s += np.exp(a[i] * a[k])
+        return s
+
+    program = str(tj.make_jaxpr(tj.grad(tj.jit(pairs, fallback=False)))(RNG.normal(size=N)))
+    assert program.count("= exp ") == 1

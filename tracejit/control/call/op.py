@@ -69,7 +69,7 @@ def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str) -> tuple[list[
 
 @memoize_by_jaxpr
 def closed_linearization(
-    jaxpr: Jaxpr, nonzero: tuple[bool, ...], lasting: tuple[bool, ...]
+    jaxpr: Jaxpr, nonzero: tuple[bool, ...], lasting: tuple[bool, ...] | None
 ) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...]]:
     """(forward, linear, out_nonzero); residuals have no extents that are computed inside but outputs. `lasting`:
     the operands that are there when the derivative runs, kept or not."""
@@ -81,7 +81,7 @@ def closed_linearization(
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
     with kept():
-        forward, linear, out_nz = closed_linearization(params["jaxpr"], nonzero, tape.lasts(primals))
+        forward, linear, out_nz = closed_linearization(params["jaxpr"], nonzero, tape.lasts_in(primals))
     outs = call(forward, primals, name=params["name"])
     values, residuals = outs[: len(out_nz)], outs[len(out_nz) :]
     ts: list[Any] = []

@@ -33,7 +33,7 @@ class LinearBranches:
 
 
 def linear_branches(
-    branches: Branches, nonzero: tuple[bool, ...], lasting: tuple[bool, ...]
+    branches: Branches, nonzero: tuple[bool, ...], lasting: tuple[bool, ...] | None
 ) -> LinearBranches:
     """Linearize every branch, tangents flowing into the operands marked by `nonzero`; `lasting` are those that are
     there when the derivative runs, kept or not."""
@@ -42,7 +42,7 @@ def linear_branches(
 
 @memoize_by_jaxpr
 def _linear_branches(
-    first: Jaxpr, rest: Branches, nonzero: tuple[bool, ...], lasting: tuple[bool, ...]
+    first: Jaxpr, rest: Branches, nonzero: tuple[bool, ...], lasting: tuple[bool, ...] | None
 ) -> LinearBranches:
     branches = (first, *rest)
     parts = [_Part(b, nonzero, lasting) for b in branches]
@@ -70,7 +70,7 @@ def _extents(slot: _Slot) -> list[int]:
 class _Part:
     """One branch, linearized."""
 
-    def __init__(self, branch: Jaxpr, nonzero: tuple[bool, ...], lasting: tuple[bool, ...]) -> None:
+    def __init__(self, branch: Jaxpr, nonzero: tuple[bool, ...], lasting: tuple[bool, ...] | None) -> None:
         self.branch = branch
         self.nonzero = nonzero
         forward, linear, self.out_nonzero, _ = linearize_jaxpr(branch, nonzero, False, None, lasting)

@@ -78,7 +78,7 @@ def _union_all(masks: list[tuple[bool, ...]]) -> tuple[bool, ...]:
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     index, *operands = primals
     nonzero = flags(tangents[1:])
-    plan = linear_branches(params["branches"], nonzero, tape.lasts(operands))
+    plan = linear_branches(params["branches"], nonzero, tape.lasts_in(operands))
     outs = bind(cond_op, index, *operands, branches=plan.forward)
     values, slots = outs[: len(plan.out_nonzero)], outs[len(plan.out_nonzero) :]
     ts: list[Any] = []

@@ -49,6 +49,10 @@ class TangentTrace(StageTrace):
             return (True,) * len(values)
         return tuple(not isinstance(x, Value) or id(x) in self.lasting for x in values)
 
+    def lasts_in(self, values: Sequence[Any]) -> tuple[bool, ...] | None:
+        """The same for a region that runs once where this program does: None where no loop is around."""
+        return None if self.lasting is None else self.lasts(values)
+
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
             if type(a) is Var and a.trace is self:
