@@ -24,7 +24,8 @@ from tracejit.timeline import span
 Watch = Callable[[str, Jaxpr], None]
 
 #: Calls first, so that every later pass sees one flat program; dead code early, since
-#: derivatives leave much of it; loops before simplify, since it hands constants to bodies;
+#: derivatives leave much of it; loops before simplify, since it hands constants to bodies, and behind it, since what a
+#: step writes back as it was is a carry that never changes;
 #: products and hoist after cse, so that each equation leaves once; barriers when nothing is merged any more;
 #: dce sweeps up behind them.
 PASSES: tuple[Pass, ...] = (
