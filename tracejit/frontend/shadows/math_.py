@@ -268,7 +268,7 @@ def _exact(name: str) -> Any:
     return function
 
 
-def _magnitude(x: Any) -> Box:
+def _magnitude(x: Any) -> Any:
     """The absolute value of an integer, as a traced number of Python's. Left to Python where 64 bits don't hold it."""
     if type(x) is not Box:
         x = operator.index(x)
@@ -277,11 +277,11 @@ def _magnitude(x: Any) -> Box:
     return abs(box(numbers.to_int(to_raw(x)), weak=True))
 
 
-def _gcd(x: Box, y: Box) -> Box:
+def _gcd(x: Any, y: Any) -> Any:
     return box(to_raw(NUMPY_TO_TRACEJIT[np.gcd](x, y)), weak=True)
 
 
-def _lcm(x: Box, y: Box) -> Box:
+def _lcm(x: Any, y: Any) -> Any:
     """The product is one of Python's numbers, which is checked."""
     common = box(to_raw(NUMPY_TO_TRACEJIT[np.maximum](_gcd(x, y), 1)), weak=True)
     return (x // common) * y
