@@ -274,7 +274,8 @@ def _magnitude(x: Any) -> Any:
         x = operator.index(x)
         if abs(x) >= 2**63:
             raise NumberError(message="an integer beyond 64 bits")
-    return abs(box(numbers.to_int(to_raw(x)), weak=True))
+    whole: Any = box(numbers.to_int(to_raw(x)), weak=True)
+    return abs(whole)
 
 
 def _gcd(x: Any, y: Any) -> Any:
