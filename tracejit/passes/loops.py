@@ -67,26 +67,24 @@ def _cond(eqn: Eqn, env: Env) -> Eqn:
 
 def _constant_carries(body: Jaxpr, invars: tuple[Var, ...], inits: tuple[Atom, ...]) -> list[bool]:
     """Which carries every step leaves as they are, the loops in it too."""
-    makers = {v: (e, n) for e in body.eqns if type(e.op.kernel) in _RULES for n, v in enumerate(e.outvars)}
-    outs = [_origin(out, makers) for out in body.outs[: len(invars)]]
+    same: dict[Atom, Atom] = {}
+    for e in body.eqns:
+        same.update(_handed_on(e))
     return [
         out is v or (isinstance(out, Literal) and _same_literal(out, init))
-        for v, out, init in zip(invars, outs, inits, strict=True)
+        for v, out, init in zip(invars, (_origin(a, same) for a in body.outs), inits, strict=False)
     ]
 
 
-def _origin(a: Atom, makers: dict[Var, tuple[Eqn, int]]) -> Atom:
-    """What `a` is, where regions only hand it on."""
-    while isinstance(a, Var) and a in makers:
-        operand = _handed_on(*makers[a])
-        if operand is None:
-            break
-        a = operand
+def _origin(a: Atom, same: dict[Atom, Atom]) -> Atom:
+    """What `a` is, where loops only hand it on."""
+    while isinstance(a, Var) and a in same:
+        a = same[a]
     return a
 
 
-def _handed_on(eqn: Eqn, n: int) -> Atom | None:
-    """The operand that output `n` of a loop always is."""
+def _handed_on(eqn: Eqn) -> dict[Atom, Atom]:
+    """The outputs of a loop that are always one of its operands, and which."""
     p = eqn.params
     if isinstance(eqn.op.kernel, ScanRegion):
         first, body, before = int(p["length"] is None) + p["consts"], p["jaxpr"], 1 + p["consts"]
@@ -95,12 +93,10 @@ def _handed_on(eqn: Eqn, n: int) -> Atom | None:
         first, body, before = p["cond_consts"] + p["body_consts"], p["body"], p["body_consts"]
         count = len(eqn.invars) - first
     else:
-        return None
-    if n >= count:
-        return None
-    init = eqn.invars[first + n]
-    same = _constant_carries(body, body.invars[before : before + count], eqn.invars[first : first + count])
-    return init if same[n] else None
+        return {}
+    inits = eqn.invars[first : first + count]
+    fixed = _constant_carries(body, body.invars[before : before + count], inits)
+    return {v: x for v, x, f in zip(eqn.outvars, inits, fixed, strict=False) if f}
 
 
 def _same_literal(a: Literal, b: Atom) -> bool:

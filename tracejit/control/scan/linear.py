@@ -148,8 +148,8 @@ def _classify(
     kinds = [_kind(a, where, invariant, cheap) for a in residuals]
     stacked = [a for a, k in zip(residuals, kinds, strict=True) if k[0] == STACK]
     known = {v for v in cheap if not dtypes.is_inexact(v.aval.dtype)} | {*forward.invars[: 1 + consts]}
-    passing = {*forward.invars[1 : 1 + consts]} - last - cheap
-    settled = settled_slices(forward, stacked, consts, carry, known, reverse, passing)
+    changing = {*forward.invars[1 : 1 + consts]} - last - cheap
+    settled = settled_slices(forward, stacked, consts, carry, known, reverse, changing)
     again = set(settled.atoms)
     return [
         (SETTLED, 0) if k[0] == STACK and a in again else k for a, k in zip(residuals, kinds, strict=True)

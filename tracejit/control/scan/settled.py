@@ -48,13 +48,13 @@ def settled_slices(
     carry: int,
     known: Collection[Any],
     reverse: bool,
-    passing: Collection[Any] = (),
+    changing: Collection[Any] = (),
 ) -> Settled:
     """Those of the `residuals` of a scan's body that need not be kept. `known`: values that the linear loop has or
-    can compute again; for one number, which is kept as cheaply, without those that are `passing`: to read it
+    can compute again; for one number, which is kept as cheaply, without those that are `changing`: to read it
     from them, they would be kept as a whole."""
     found = _Search(forward, consts, carry, known, reverse)
-    only = _Search(forward, consts, 0, set(known) - set(passing), reverse)
+    only = _Search(forward, consts, 0, set(known) - set(changing), reverse)
     atoms = [a for a in dict.fromkeys(residuals) if type(a) is Var]
     atoms = [a for a in atoms if (found if a.aval.shape else only).can_do(a)]
     used = {v for a in atoms for v in found.versions_of(a)}
