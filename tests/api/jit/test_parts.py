@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.programs.observe import Described, define
 from tracejit.errors import ChosenArrayError, UnfollowedError
 
 
@@ -128,3 +131,26 @@ def test_what_lies_where_in_memory_is_pythons(question):
     with pytest.raises(UnfollowedError):
         tj.jit(lambda x: x[1:].base is x)(x)
     assert tj.jit(lambda x: (x * 2).base is None)(x)
+
+
+@pytest.mark.parametrize("views", ["v[::-1]", "v[::-1], w", "v[1:], v[:2]", "v[:, ::2], v[0], w", "v[1:3], v.T"])
+def test_views_of_a_chosen_array_lie_in_it(views: str):
+    """Of a new array too, which nobody else has: there they have NumPy's strides, and share it."""
+    names: dict[str, Any] = {}
+    define(CHOOSES.format(views=views), names, f"<chooses {views}>")
+    f, x = names["f"], np.arange(9.0).reshape(3, 3)
+    g = tj.jit(f)
+    for chosen in (1, 2, 1, 2):
+        want, got = f(x, chosen), g(x, chosen)
+        want[0][:1] = got[0][:1] = 7.0
+        assert Described(got).found == Described(want).found
+
+
+CHOOSES = """
+def f(x, n):
+    w = x * 2.0
+    v = w
+    if n > 1:
+        v = v.copy()
+    return {views},
+"""

@@ -87,8 +87,8 @@ class Shared:
             if _is_itself(x):
                 if (number := self._whole(x, storage)) is not None:
                     return number
-            elif id(storage) in self.boxes:
-                made = self._part_of_result(x, storage)
+            elif id(storage) in self.boxes or self._worth(storage, x.chain, x.identity):
+                made = self._part_of_whole(x, storage)
             else:
                 made = self._chosen(x, storage)
             if made is None and (storage.layout is not None or id(storage) in self.visible):
@@ -201,9 +201,13 @@ class Shared:
             self.chosen[id(storage)] = None if made is None else self._add(made)
         return self.chosen[id(storage)]
 
-    def _part_of_result(self, x: Box, storage: Either) -> Part | Chosen | None:
-        """A part of a chosen array that is a result, too."""
-        number = self._whole(self.boxes[id(storage)], storage)
+    def _all_of(self, storage: Either) -> int | None:
+        """The same of a chosen array that may be no result itself."""
+        return self._whole(self.boxes.get(id(storage), Box(storage, (), aval_of(storage.held))), storage)
+
+    def _part_of_whole(self, x: Box, storage: Either) -> Part | Chosen | None:
+        """A part of a chosen array that is made as a whole, as a result or for its parts."""
+        number = self._all_of(storage)
         if number is None:
             return self._view(x)
         steps = self._steps(x.chain, x.identity)
@@ -233,11 +237,7 @@ class Shared:
         steps = self._steps(chain, view)
         if steps is None:
             raise ChosenArrayError()
-        number = None
-        if isinstance(storage, Either):  # one that is no result itself may be one of several all the same
-            box = self.boxes.get(id(storage))
-            box = Box(storage, (), aval_of(storage.held)) if box is None else box
-            number = self._whole(box, storage)
+        number = self._all_of(storage) if isinstance(storage, Either) else None
         return self._part(storage, steps) if number is None else Part(("part", number), steps)
 
     def _chosen(self, x: Box, storage: Either) -> Chosen | None:
