@@ -133,7 +133,9 @@ def test_what_lies_where_in_memory_is_pythons(question):
     assert tj.jit(lambda x: (x * 2).base is None)(x)
 
 
-@pytest.mark.parametrize("views", ["v[::-1]", "v[::-1], w", "v[1:], v[:2]", "v[:, ::2], v[0], w", "v[1:3], v.T"])
+@pytest.mark.parametrize(
+    "views", ["v[::-1]", "v[::-1], w", "v[1:], v[:2]", "v[:, ::2], v[0], w", "v[1:3], v.T"]
+)
 def test_views_of_a_chosen_array_lie_in_it(views: str):
     """Of a new array too, which nobody else has: there they have NumPy's strides, and share it."""
     names: dict[str, Any] = {}

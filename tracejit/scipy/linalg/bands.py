@@ -10,8 +10,9 @@ from tracejit import dtypes
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
 from tracejit.numpy import linalg
+from tracejit.numpy.boxes.layouts import lies_in
 from tracejit.numpy.operands import raw
-from tracejit.scipy.linalg.calling import of_scipy
+from tracejit.scipy.linalg.calling import of_scipy, of_scipy_in_order
 from tracejit.scipy.linalg.patterns import banded
 from tracejit.scipy.linalg.systems import solve_triangular
 from tracejit.tracing import wrap
@@ -42,7 +43,7 @@ def _diagonals(a: Any, width: int, lower: bool, aside: Any) -> Any:
     return tnp.where(inside, a[np.clip(row, 0, n - 1), column + 0 * row], aside)
 
 
-@of_scipy
+@of_scipy_in_order
 def cholesky_banded(
     ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Any:
@@ -50,7 +51,9 @@ def cholesky_banded(
     rows = _rows("cholesky_banded", ab)
     half = _half(rows, lower)
     factor = linalg.cholesky(half, upper=not lower)
-    return _diagonals(factor, rows.shape[0] - 1, lower, rows)
+    found = _diagonals(factor, rows.shape[0] - 1, lower, rows)
+    lies_in(found, (1, 0))  # in Fortran's order, as LAPACK has it
+    return found
 
 
 @of_scipy

@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import dtypes, ops, tree
 from tracejit.errors import ArgumentError
 from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.numbers import leave_if
@@ -43,6 +44,7 @@ def _stand_in(fn: F, laid: Callable[..., Any]) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         scipys = getattr(_lazy.scipy_linalg(), fn.__name__)
         if has_box(args) or (kwargs and has_box(kwargs.values())):
+            _refuse_narrow(fn.__name__, args, kwargs)
             _leave_infinite(scipys, args, kwargs)
             if stack := _stack_of(scipys, args, kwargs):
                 return _over_stack(fn, laid, scipys, stack, args, kwargs)
@@ -85,6 +87,24 @@ def _over_stack(
     return [x if type(x) is Box or isinstance(x, np.ndarray) else np.full(stack, x) for x in out]
 
 
+#: Functions that compute with truth values, small and unsigned integers as SciPy's do.
+_OF_ANY = frozenset({"block_diag", "circulant", "det", "expm", "khatri_rao", "norm", "toeplitz"})
+
+
+def _refuse_narrow(name: str, args: Any, kwargs: Any) -> None:
+    """Raises ArgumentError for operands of types that SciPy's functions treat each in its own way: some compute in
+    single precision with truth values and integers of up to 16 bits, and negate unsigned ones as they are."""
+    if name in _OF_ANY:
+        return
+    for x in tree.leaves((args, kwargs)):
+        kind = x.aval.dtype if type(x) is Box else np.dtype(float)
+        if kind.kind in "bu" or (kind.kind == "i" and kind.itemsize < 4) or kind.char == "e":
+            problem = (
+                f"SciPy computes with {kind} as each function decides; x.astype(float) has a traced form"
+            )
+            raise ArgumentError(name=name, problem=problem)
+
+
 #: Functions that look for infinite numbers without being asked, as those that they call do.
 _LOOKING = ("solve_continuous_lyapunov", "solve_lyapunov", "solve_sylvester", "tanhm", "tanm")
 
@@ -119,6 +139,13 @@ def leave_if_ill(diagonal: Any) -> None:
     bad = ops.compare.le(least, ops.arithmetic.mul(most, limit))
     axes = tuple(range(aval_of(bad).ndim))
     leave_if(ops.reduce.reduce_or(bad, axes=axes), "a warning of SciPy's about an ill-conditioned matrix")
+
+
+def leave(name: str, x: Any, problem: str) -> None:
+    """Raises ArgumentError for a raw operand that is not differentiated, if Python can take over: it has what the
+    traced form has not."""
+    if type(x) is Var and caller.does_over():
+        raise ArgumentError(name=name, problem=problem)
 
 
 def refuse(name: str, **options: Any) -> None:

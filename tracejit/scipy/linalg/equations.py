@@ -13,7 +13,7 @@ from tracejit.control.callbacks.ops import pure_callback
 from tracejit.control.custom.public import custom_jvp
 from tracejit.errors import ArgumentError
 from tracejit.numpy import fft, linalg
-from tracejit.numpy.operands import raw
+from tracejit.numpy.operands import dtype_of, raw
 from tracejit.ops import _lazy
 from tracejit.ops.decompositions import small
 from tracejit.scipy.linalg.calling import of_scipy, refuse
@@ -39,7 +39,9 @@ def _matrix(name: str, x: Any) -> Any:
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """x with a x + x aᴴ = q."""
     m = _matrix("solve_continuous_lyapunov", a)
-    return solve_sylvester(m, _adjoint(m), _matrix("solve_continuous_lyapunov", q))
+    out = solve_sylvester(m, _adjoint(m), _matrix("solve_continuous_lyapunov", q))
+    single = all(dtype_of(raw(x)).char in "fF" for x in (a, q))
+    return out.astype("F" if dtypes.is_complex(out.dtype) else "f") if single else out
 
 
 #: SciPy's older name.

@@ -11,10 +11,10 @@ from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
 from tracejit.numpy import linalg
 from tracejit.numpy.boxes.numbers import leave_if
-from tracejit.numpy.functions.algebra.factorizations import real_of_real
+from tracejit.numpy.functions.algebra.factorizations import real_of_real, real_parts_of_real
 from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.ops.decompositions import common as c
-from tracejit.scipy.linalg.calling import of_scipy, of_scipy_in_order
+from tracejit.scipy.linalg.calling import leave, of_scipy, of_scipy_in_order
 from tracejit.scipy.solving import ask
 from tracejit.tracing import caller, to_raw, wrap
 
@@ -36,6 +36,11 @@ def expm_frechet(
     a, e = (
         c.to_complex(x) if c.is_complex(x) else ops.create.convert(x, _F64)
         for x in matrices("expm_frechet", A, E)
+    )
+    leave(
+        "expm_frechet",
+        a,
+        "the order in which SciPy's result lies in memory depends on the norm of the matrix",
     )
     change = wrap(_d.exponential.expm_frechet(a, e))
     return (wrap(_d.exponential.expm(a)), change) if compute_expm else change
@@ -133,10 +138,10 @@ def funm(A: Any, func: Any, disp: bool = True) -> Any:
         )
     out = linalg.solve(vectors.T, (vectors * function(values)).T).T
     if dtypes.is_complex(a.dtype):
-        return out
+        return wrap(to_raw(out))  # in C order
     small = tnp.all(tnp.abs(out.imag) <= 1e6 * np.finfo(float).eps)  # SciPy gives real numbers then
     out = out.real + 1j * tnp.where(small, 0, out.imag)
-    return wrap(real_of_real(to_raw(a), to_raw(out))[0])
+    return real_parts_of_real(to_raw(a), to_raw(out))[0]
 
 
 def _leave_close(a: Any, values: Any, vectors: Any) -> None:

@@ -17,13 +17,12 @@ from tracejit.control.custom.public import custom_jvp
 from tracejit.errors import ArgumentError
 from tracejit.interpreters.autodiff.jvp import jvp_flat
 from tracejit.numpy import linalg
-from tracejit.numpy.functions.algebra.factorizations import real_of_real
 from tracejit.numpy.functions.algebra.matrices import matrix
 from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops import _lazy
 from tracejit.ops.building.helpers import instantiate
 from tracejit.ops.decompositions import common as c
-from tracejit.scipy.linalg.calling import of_scipy, of_scipy_in_order, refuse
+from tracejit.scipy.linalg.calling import leave, of_scipy, of_scipy_in_order, refuse
 from tracejit.tracing import to_raw, wrap
 
 _d = ops.decompositions
@@ -91,32 +90,34 @@ _POWER = _by_formula("fractional_matrix_power", _power)
 
 
 def _applied(rule: Any, name: str, a: Any, *more: Any) -> Any:
-    """What SciPy gives: real of real matrices, where it finds it real, if Python can take over."""
+    """What SciPy gives as a complex matrix. Without a derivative it is Python's, if Python can take over: SciPy's is
+    real where it finds that, and it draws from `numpy.random`."""
     x = matrix(name, a)
     if dtype_of(x) in (np.float32, np.complex64) or 0 in shape_of(x):
         raise ArgumentError(name=name, problem="single precision and empty matrices have no traced form")
+    leave(name, x, "SciPy estimates norms by draws from numpy.random")
     real = np.bool_(dtype_of(x).kind != "c")
-    return wrap(real_of_real(x, to_raw(rule(real, wrap(c.to_complex(x)), *more)))[0])
+    return rule(real, wrap(c.to_complex(x)), *more)
 
 
 @of_scipy_in_order
 def logm(A: Any, disp: Any = None) -> Any:
-    """The matrix logarithm: complex, also where SciPy finds that it is real, if Python can't take over."""
+    """The matrix logarithm: complex, also where SciPy finds that it is real, if Python doesn't take over."""
     refuse("logm", disp=disp)
     return _applied(_LOG, "logm", A)
 
 
 @of_scipy
 def signm(A: Any, disp: Any = None) -> Any:
-    """The matrix sign, whose eigenvalues are 1 and -1: complex, also where SciPy finds that it is real, if Python can't
-    take over."""
+    """The matrix sign, whose eigenvalues are 1 and -1: complex, also where SciPy finds that it is real, if Python
+    doesn't take over."""
     refuse("signm", disp=disp)
     return _applied(_SIGN, "signm", A)
 
 
 @of_scipy_in_order
 def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """A to the power t: complex, also where SciPy finds that it is real, if Python can't take over."""
+    """A to the power t: complex, also where SciPy finds that it is real, if Python doesn't take over."""
     if isinstance(t, (int, float, np.integer, np.floating)) and t == int(t):
         return linalg.matrix_power(wrap(raw(A)), int(t))
     if dtypes.is_complex(tnp.asarray(t).dtype):

@@ -148,3 +148,17 @@ def test_walks_over_an_array_are_those_of_python(
 
     for j, n in itertools.product([-9, -4, 0, 1, 5, 7, 8], [-2, 0, 6, 20]):
         assert run(jitted, j, n) == run(walk, j, n)
+
+
+def test_conds_that_depend_on_each_other_do_not_take_exponential_time() -> None:
+    """Each may have given its value by either branch, and each branch leads to the one before."""
+
+    def f(n: Any) -> Any:
+        found = n > 100
+        for k in range(40):
+            found = lax.cond(
+                found, lambda n, b, k=k: (n < 1000 + k) | b, lambda n, b, k=k: (n > k) & ~b, n, found
+            )
+        return found
+
+    assert _read(f) is None

@@ -7,7 +7,7 @@ cond can have given such a value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from tracejit.ir.kernel import CondRegion
 from tracejit.lowering.loops.ranges import Range
 
 Span = Range | None
+
+#: So many conds are asked which of their branches can have given a value. There may be exponentially many ways.
+_MOST = 200
 
 
 class Never(Exception):
@@ -34,11 +37,13 @@ def meet(x: Span, y: Span) -> Span:
 
 
 class Facts:
-    """What is known of the 0-d integers and booleans of a jaxpr under assumptions; booleans are 0 or 1."""
+    """What is known of the 0-d integers and booleans of a jaxpr under assumptions; booleans are 0 or 1. `left`: an item
+    for each cond that is still to be asked, there and in the branches."""
 
-    def __init__(self, jaxpr: Jaxpr) -> None:
+    def __init__(self, jaxpr: Jaxpr, left: Iterator[int]) -> None:
         self._makers = {v: e for e in jaxpr.eqns for v in e.outvars}
         self._known: dict[Any, Range] = {}
+        self._left = left
 
     def of(self, a: Any) -> Span:
         """The range of an operand; None if it is not a 0-d integer or boolean, or nothing is known."""
@@ -63,7 +68,8 @@ class Facts:
     def _follow(self, eqn: Eqn, a: Any, truth: int) -> None:
         """What a boolean `a` that an equation makes says of the equation's operands."""
         if isinstance(eqn.op.kernel, CondRegion):
-            self._branches(eqn, eqn.outvars.index(a), truth)
+            if next(self._left, None) is not None:
+                self._branches(eqn, eqn.outvars.index(a), truth)
         elif (rule := eqn.op.implied) is not None:
             spans = rule(bool(truth), [self.of(x) for x in eqn.invars])
             for x, span in zip(eqn.invars, spans, strict=True):
@@ -85,10 +91,10 @@ class Facts:
     def _in_branch(self, eqn: Eqn, branch: Jaxpr, n: int, out: int, truth: int) -> dict[Any, Range]:
         """What is known if a branch was taken and its result is `truth`."""
         here = object.__new__(Facts)
-        here._makers, here._known = self._makers, dict(self._known)
+        here._makers, here._known, here._left = self._makers, dict(self._known), self._left
         if eqn.invars[0].aval.dtype == np.bool_:
             here.assume(eqn.invars[0], (n, n))
-        inside = Facts(branch)
+        inside = Facts(branch, self._left)
         for v, a in zip(branch.invars, eqn.invars[1:], strict=True):
             inside.assume(v, here.of(a))
         inside.assume(branch.outs[out], (truth, truth))
@@ -99,7 +105,7 @@ class Facts:
 
 def implied(jaxpr: Jaxpr, assumed: Sequence[tuple[Any, Span]], asked: Sequence[Any]) -> list[Span] | None:
     """The ranges of the operands `asked` of a jaxpr where those of `assumed` hold; None where they can't."""
-    facts = Facts(jaxpr)
+    facts = Facts(jaxpr, iter(range(_MOST)))
     try:
         for a, span in assumed:
             facts.assume(a, span)

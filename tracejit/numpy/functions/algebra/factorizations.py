@@ -71,12 +71,18 @@ _REAL = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
 def as_numpys(a: Any, *results: Any) -> tuple[Any, ...]:
     """The eigenvalues (the first raw result) and vectors of `a` as NumPy has them: always complex since version 2.5,
     before that the real parts where they are real."""
+    return real_parts_of_real(a, *results) if _REAL else tuple(map(wrap, results))
+
+
+def real_parts_of_real(a: Any, *results: Any) -> tuple[Any, ...]:
+    """The results as arrays: the real parts, which lie in complex arrays, if those of a real matrix all are real, by
+    the first."""
     made = tuple(map(wrap, results))
-    return tuple(x.real for x in made) if _REAL and _is_real(a, results[0]) else made
+    return tuple(x.real for x in made) if _is_real(a, results[0]) else made
 
 
 def real_of_real(a: Any, *results: Any) -> tuple[Any, ...]:
-    """Raw results that are real if those of a real matrix all are, by the first."""
+    """The same as raw results, whose real parts are arrays of their own."""
     return tuple(ops.complexes.real(x) for x in results) if _is_real(a, results[0]) else results
 
 
