@@ -38,6 +38,10 @@ EXACT: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+#: Functions of long doubles that NumPy has by other names, or not at all.
+_LONG: dict[str, Callable[..., Any]] = {"pow": np.power, "logistic": lambda x: 1 / (1 + np.exp(-x))}
+
+
 # ---------------------------------------------------------------- running a function
 
 
@@ -148,7 +152,7 @@ def exact_errors(row: Row, xs: tuple[np.ndarray, ...]) -> np.ndarray:
 def worst_of(row: Row, xs: tuple[np.ndarray, ...], around: int = 500) -> tuple[np.ndarray, ...]:
     """The arguments with the largest errors, as far as long double arithmetic can tell, and of `around` close to each
     of them; 4000 at random where there is no such arithmetic."""
-    fn = getattr(np, {"pow": "power"}.get(row.name, row.name), None)
+    fn = _LONG.get(row.name) or getattr(np, row.name, None)
     if fn is None or np.finfo(np.longdouble).nmant < 60:
         chosen = np.random.default_rng(1).permutation(xs[0].size)[:4000]
         return tuple(x[chosen] for x in xs)

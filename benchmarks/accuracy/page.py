@@ -13,7 +13,7 @@ Errors are in units of the last place (ULP) of the exact value, so a correctly r
 measured on {points} random arguments for each of several ranges of the domain and on hard ones: powers of two and their
 neighbours, which the functions' zeros are among, multiples of pi/2 up to the worst of all doubles. Long double
 arithmetic finds the worst 200, and the worst 200 of 500 close to each of them, which are computed by mpmath (of erf,
-erfc, logistic and the gamma functions 4000 at random). float32 is measured on {every} against the float64 function, and
+erfc and the gamma functions 4000 at random). float32 is measured on {every} against the float64 function, and
 functions of two arguments as float64. Odd and even functions, which a test shows to be so to the bit, and logarithms
 are measured on the positive ones.
 

@@ -191,3 +191,71 @@ def roots_of_numbers_of_the_first_step() -> Any:
         return s, seen
 
     return f, _lengths(0.0, 2.0), None
+
+
+def _counts() -> list[tuple[Any, ...]]:
+    return [(3,), (0,), (1,), (2,), (1,), (2.5,), (0.5,)]
+
+
+@program
+def numbers_that_turn_at_the_second_step() -> Any:
+    def f(n):
+        x, y = 1, 0
+        while n > 0:
+            x, y = y, x * 0.5
+            n -= 1
+        return x, y
+
+    return f, _counts(), None
+
+
+@program
+def numbers_that_turn_at_the_third_step() -> Any:
+    def f(n):
+        a, b, c = True, 1, 0
+        for k in range(int(n)):
+            a, b, c = b, c, k * 0.5
+            if c > 5:
+                break
+        return a, b, c
+
+    return f, _counts(), None
+
+
+@program
+def greatest_common_divisor_with_its_factors() -> Any:
+    def f(a, b):
+        x, u, y, v = 1, 0, 0, 1
+        while b:
+            q, a, b = a // b, b, a % b
+            x, u = u, x - q * u
+            y, v = v, y - q * v
+        return a, x, y
+
+    return f, [(240, 46), (17, 5), (-24, 36), (7.5, 2.5), (7.5, 5.0), (3.0, 0.0)], None
+
+
+@program
+def complex_numbers_of_pythons_beside_floats_of_numpys() -> Any:
+    def f(z, v, xs):
+        total = 0j
+        for x in xs:
+            total = total + x
+        return (
+            1j * v,
+            1j + v,
+            1j - v,
+            1j / v,
+            1j**v,
+            v * 1j,
+            z * v,
+            z == v,
+            z**v,
+            sum([z, v]),
+            total,
+            (1j * v).real,
+        )
+
+    xs = np.array([1.0, -2.0])
+    numbers = [np.float64(2.0), np.float32(2.0), np.complex128(2.0), 2.0, np.int64(2), np.float64(-0.5)]
+    return f, [(complex(1, 2), v, xs) for v in numbers], None

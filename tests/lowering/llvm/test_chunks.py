@@ -72,8 +72,8 @@ def test_loops_that_differ(threads, one, other):
     x, y = np.linspace(1, 2, N), np.linspace(-2, -1, N - 1000)  # of one length they would be one loop
     (a, b), functions, launched = shared(lambda x, y: (one(x), other(y)), x, y)
     assert functions == launched == 2
-    np.testing.assert_allclose(a, one(x), rtol=4e-16)
-    np.testing.assert_allclose(b, other(y), rtol=3e-7 if b.dtype == np.float32 else 4e-16)
+    np.testing.assert_allclose(a, one(x), rtol=3e-16)
+    np.testing.assert_allclose(b, other(y), rtol=3e-7 if b.dtype == np.float32 else 3e-16)
 
 
 def test_values_around_the_loops_are_given(threads):

@@ -53,7 +53,7 @@ def beside(times: int) -> Callable[[Any, Any], Any]:
         (repeated("tanh", 1), 1000, 2, 2),
         (repeated("exp", 3), 1000, 4, 2),
         (repeated("exp", 3), 100, 0, 0),
-        (repeated("exp", 20), 1000, 2, 2),
+        (repeated("exp", 15), 1000, 2, 2),
         (repeated("exp", 50), 1000, 0, 0),
         (beside(8), 1000, 0, 0),
     ],

@@ -69,12 +69,23 @@ _NUMBERS = (bool, int, float, complex)
 _OURS = frozenset({"tracejit.frontend.text.deferred", "tracejit.frontend.variants.node"})
 
 
+def _to_complex(x: Any, y: Any) -> Any:
+    """The operand `y` as an operator of `x` sees it. NumPy's float64 is a float, and so one of Python's complex numbers
+    computes with it itself, and gives one of Python's."""
+    if type(x) is not complex and not (type(x) is Box and x.scalar and x.aval.dtype == np.complex128):
+        return y
+    is_float = y.scalar and y.aval.dtype == np.float64 if type(y) is Box else type(y) is np.float64
+    if not is_float or not numbers.is_python(x) or numbers.is_python(y):
+        return y
+    return wrap(y.read(), weak=True) if type(y) is Box else float(y)
+
+
 def _binary(name: str, ufunc: Ufunc) -> None:
     def forward(x: Box, y: Any) -> Any:
-        return ufunc.operator(x, y) if _takes(x, y) else _foreign(x, y)
+        return ufunc.operator(x, _to_complex(x, y)) if _takes(x, y) else _foreign(x, y)
 
     def reflected(x: Box, y: Any) -> Any:
-        return ufunc.operator(y, x) if _takes(x, y) else _foreign(x, y)
+        return ufunc.operator(y, _to_complex(y, x)) if _takes(x, y) else _foreign(x, y)
 
     def inplace(x: Box, y: Any) -> Any:
         y = y._tj_box if not x.scalar and is_subclassed(y) else y  # of which the elements are added
@@ -134,7 +145,7 @@ for _name in ("__mul__", "__rmul__"):
 def _comparison(ufunc: Ufunc) -> Any:
     def compare(x: Box, y: Any) -> Any:
         if _takes(x, y):
-            return ufunc.operator(x, y)
+            return ufunc.operator(x, _to_complex(x, y))
         if (
             isinstance(y, _NEVER_EQUAL)
             and ufunc.np in (np.equal, np.not_equal)
@@ -168,6 +179,7 @@ for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "
 
 def power(x: Any, y: Any) -> Any:
     """`x ** y`: small constant exponents as products and roots, as NumPy has its fast paths."""
+    y = _to_complex(x, y)
     if (known := unsure.powers(x, y)) is not None:
         return unsure.mark(power(known[0], y), *known[1:])
     if numbers.is_python(x) and numbers.is_python(y):

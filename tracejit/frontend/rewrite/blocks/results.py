@@ -20,6 +20,7 @@ from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.frontend.rewrite.blocks.lengths import Lengths
 from tracejit.frontend.rewrite.blocks.slots import Slots
 from tracejit.frontend.rewrite.blocks.state import Form
+from tracejit.frontend.rewrite.blocks.terms import NotNative
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -49,6 +50,22 @@ class Carried(NamedTuple):
     out: Any
 
 
+class Turn(NamedTuple):
+    """A part of the carry has another type or order in memory than it starts with, after so many `steps`."""
+
+    is_number: bool  # and was one
+    steps: int
+
+
+def turn_of(first: Any, last: Any, kind: tuple[np.dtype, bool] | None, steps: int) -> Turn | None:
+    """How a part that starts as the leaf `first` is another after `steps`. `kind`: its dtype then, and whether it is
+    Python's; None if that is carried itself."""
+    if (first.scalar, first.order) != (last.scalar, last.order):
+        return Turn(False, steps)
+    turns = kind is not None and (aval_of(first.raw).dtype, first.weak) != kind
+    return Turn(True, steps) if turns else None
+
+
 @record()
 class Result:
     """A staged step. `names`: what each changed name is made of afterwards. `lists`: those that it appends to,
@@ -70,9 +87,7 @@ class Result:
     views: dict[int, list[Column]]
     aliases: Aliases
     tails: Collection[str]
-    #: Parts of the carry that a step gives another type or order in memory than they start with: whether both are
-    #: numbers.
-    turned: dict[int, bool]
+    turned: dict[int, Turn]  # parts of the carry
     mixed: bool  # it may be that no step does
     unbound: Collection[str]  # names that are unbound after no step, and nobody looks whether there was one
     hidden: tuple[Picked, Pythons]
@@ -91,7 +106,8 @@ class Result:
 
     def jaxpr(self, first: list[Var], lead: list[Var], outs: list[Any]) -> tuple[Jaxpr, list[Any], list[Any]]:
         """(jaxpr, constants, starts): over (*first, *constants, *lead, *carry); gives (*outs, *carry, *what is
-        appended to lists)."""
+        appended to lists). Raises NotNative."""
+        self._check_turns()
         with use_trace(self.trace):
             new = [convert(c.out, aval_of(c.init).dtype) for c in self.carried]
             appended = [x for f in self.lists for x in f.raws]
@@ -102,6 +118,16 @@ class Result:
         consts += [x for _, x in self.constant]
         invars = (*first, *constant, *lead, *carry)
         return Jaxpr(invars, jaxpr.eqns, jaxpr.outs, jaxpr.name), consts, [c.init for c in self.carried]
+
+    def _check_turns(self) -> None:
+        """Raises NotNative if it is not known after the loop, or is not so, that it had steps enough."""
+        most = self.args[0].bounds
+        for n, turn in self.turned.items():
+            if turn.steps > 1 and not aval_of(self.carried[n].out).shape:
+                if self.mixed:
+                    raise NotNative("any of its steps may be one of those that change a number's type")
+                if most is not None and most[1] + 1 < turn.steps:
+                    raise NotNative("it has too few steps for types to settle")
 
     def record(self, fn: Callable[[], Any]) -> Any:
         """`fn()` as a part of the step."""
@@ -114,29 +140,31 @@ class Result:
             if type(x) is Var and c.var is not None and x.bounds is None:
                 x.bounds = c.var.bounds
 
-    def check_start(self, outs: list[Any], some: Any) -> None:
-        """See to names that the loop leaves as they were if it has no step; `some`: whether it has one."""
+    def check_start(self, outs: list[Any], some: Any, steps: Any) -> None:
+        """See to names that the loop leaves as they were if it has no step, or too few; `some`: whether it has one."""
         if self.unbound and some is not TRUE:
             what = f"the name `{min(self.unbound)}`, which a loop without steps leaves unbound"
             leave_if(ops.compare.not_(some), what)
-        self.check_turned(outs, some)
+        self.check_turned(outs, some, steps)
         for n, c in enumerate(self.carried[: len(self._numpys())]):
             if n not in self.turned and _is_fixed(c, some is TRUE):
                 outs[n] = convert(c.out, aval_of(c.init).dtype)
 
-    def check_turned(self, outs: list[Any], some: Any) -> None:
+    def check_turned(self, outs: list[Any], some: Any, steps: Any) -> None:
         """Find where a number that starts as one of another type may still be that: no step was made, which
-        `some` says, or no step that changes it."""
+        `some` says, or fewer than it takes, or no step that changes it."""
         self.know_ranges(outs)
-        for n, is_number in self.turned.items():
+        for n, turn in self.turned.items():
             has_axes = bool(aval_of(outs[n]).shape)
-            if has_axes and is_number:
+            if has_axes and turn.is_number:
                 continue
             if self.mixed and not has_axes:
                 same = ops.compare.eq(outs[n], self.carried[n].init)
+            elif turn.steps > 1:
+                same = ops.compare.lt(steps, np.int64(turn.steps))
             else:
                 same = ops.compare.not_(some)
-            if is_number and self.carried[n].init is not None and self._numpys()[n]:
+            if turn.is_number and self.carried[n].init is not None and self._numpys()[n]:
                 self.unsure[n] = same
             else:
                 leave_if(same, "a number that a loop may leave as it is")

@@ -18,7 +18,7 @@ from tracejit.frontend.rewrite.blocks.hidden import Picked, Pythons
 from tracejit.frontend.rewrite.blocks.lengths import Lengths, known_size
 from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
-from tracejit.frontend.rewrite.blocks.results import Carried, Result
+from tracejit.frontend.rewrite.blocks.results import Carried, Result, Turn, turn_of
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Entry, Names, NotNative, Permuted, Spec, TypeChange
@@ -58,6 +58,7 @@ class Stager:
         self.ranges = Ranges()
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
+        self.settled: dict[str, int] = {}  # after how many steps names have their types, at the latest
         self.layouts: dict[str, list[tuple[Any, bool]]] = {}  # what the parts of names are after a step
         self.lengths = Lengths()
         self.replaced = Replaced()
@@ -270,6 +271,7 @@ class Stager:
             fold_swaps(entries, objects, after)
         changed: dict[str, tuple[Form, list[bool]]] = {}
         again = fresh = False
+        rounds = max(self.settled.values(), default=0)
         for name, e in entries.items():
             x = after[name]
             self.replaced.check_given(name, e, objects[name], self.slots.boxes)
@@ -305,7 +307,7 @@ class Stager:
                 self.first[name] = form
                 again = True
             if e.form is not None:
-                again |= self._widen(name, e, form, weak)
+                again |= self._widen(name, e, form, weak, rounds)
             changed[name] = form, weak
         if fresh:
             self.slots = Slots()  # they count the leaves
@@ -318,8 +320,8 @@ class Stager:
         if all(s is not storage for s in self.storages):
             self.storages.append(storage)
 
-    def _widen(self, name: str, e: Entry, form: Form, weak: list[bool]) -> bool:
-        """Whether the types that `name` starts with had to be changed."""
+    def _widen(self, name: str, e: Entry, form: Form, weak: list[bool], rounds: int) -> bool:
+        """Whether the types that `name` starts with had to be changed, as those of names were in `rounds` before."""
         assert e.form is not None
         if not e.form.same(form):
             raise TypeChange(name, e.form.describe(), form.describe())
@@ -333,11 +335,12 @@ class Stager:
                 raise TypeChange(name, e.form.describe(), form.describe())
             types.append(common)
         old = [(aval_of(x).dtype, w) for x, w in zip(e.inits, e.weak, strict=True)]
-        self.types[name] = types
+        turns = types != old or self.layouts.get(name, e.form.layouts) != form.layouts
+        self.types[name], self.layouts[name] = types, form.layouts
         weak[:] = [w for _, w in types]
-        layouts = self.layouts.get(name, e.form.layouts)
-        self.layouts[name] = form.layouts
-        return types != old or layouts != form.layouts or self.lengths.count > changing
+        if turns:
+            self.settled[name] = rounds + 1
+        return turns or self.lengths.count > changing
 
     def _has_changed(self, name: str) -> bool:
         """Whether a name's array is another one's, into which the step has written."""
@@ -362,7 +365,7 @@ class Stager:
         constant: list[tuple[Var, Any]] = []
         names: dict[str, tuple[Form, list[bool]]] = {}
         given = iter(args[1:])
-        turned: dict[int, bool] = {}
+        turned: dict[int, Turn] = {}
         for name, e in entries.items():
             variables = [next(given) for _ in e.inits]
             if name not in found:
@@ -373,12 +376,9 @@ class Stager:
             starts = e.inits or [zeros_like(known_size(name, leaf)) for leaf in form.dynamic]
             for n, (start, leaf) in enumerate(zip(starts, form.dynamic, strict=True)):
                 if e.form is not None and e.inits:
-                    first = e.form.dynamic[n]
-                    other = aval_of(first.raw).dtype != aval_of(start).dtype or first.weak != weak[n]
-                    if (first.scalar, first.order) != (leaf.scalar, leaf.order):
-                        turned[len(carried)] = False
-                    elif other and name not in self.pythons.of:
-                        turned[len(carried)] = True
+                    kind = None if name in self.pythons.of else (aval_of(start).dtype, weak[n])
+                    turn = turn_of(e.form.dynamic[n], leaf, kind, self.settled.get(name, 1))
+                    turned |= {} if turn is None else {len(carried): turn}
                 out = self.lengths.outs.get((name, n), leaf.raw)
                 carried.append(Carried(variables[n] if variables else None, start, out))
         new = {id(s): x for s, x in outs}

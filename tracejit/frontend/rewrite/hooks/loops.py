@@ -300,7 +300,7 @@ def _bind_scan(result: Result, count: Any, body: Block) -> None:
         bind(control.scan.op.scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits))
     )
     some = np.bool_(length > 0) if length is not None else ops.compare.gt(count, np.int64(0))
-    result.check_start(outs, some)
+    result.check_start(outs, some, count)
     result.write_back(outs, length)
 
 
@@ -312,8 +312,8 @@ def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec
     jaxpr, consts, inits = result.jaxpr([], [go, k], [result.extra[0], with_k])
     some = np.bool_(count > 0) if type(count) is int else ops.compare.gt(count, np.int64(0))
     start = ops.compare.and_(some, raw_truth(conditions.not_(stopped)))
-    outs = _bind_while(jaxpr, consts, [start, np.int64(0), *inits])
-    result.check_start(outs := outs[2:], start)
+    _, steps, *outs = _bind_while(jaxpr, consts, [start, np.int64(0), *inits])
+    result.check_start(outs, start, steps)
     result.write_back(outs)
 
 
@@ -395,6 +395,6 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
     go, k = Var(None, Aval((), np.dtype(bool))), result.args[0]
     extra = [*result.extra, result.record(lambda: extents.add(k, 1))]
     jaxpr, consts, inits = result.jaxpr([], [go, k], extra)
-    outs = _bind_while(jaxpr, consts, [raw_truth(go_on), np.int64(0), *inits])[2:]
-    result.check_start(outs, raw_truth(go_on))
+    _, steps, *outs = _bind_while(jaxpr, consts, [raw_truth(go_on), np.int64(0), *inits])
+    result.check_start(outs, raw_truth(go_on), steps)
     result.write_back(outs)

@@ -4,8 +4,9 @@ x = n*log(2) + r with |r| <= log(2)/2 by two fused steps, e**r by a minimax poly
 bits. n*log(2) is exact in its first part, so r is rounded once; what that loses is added where it counts. Sums
 that must keep their relative accuracy near a zero are carried as unevaluated pairs (hi, lo).
 
-exp itself has n such that e**r is from 0.75 to 1.5. There neither r nor e**r - 1 has a last place above an eighth of
-the result's, so that nothing has to be added for what their roundings lose.
+exp itself has n such that e**r is from 0.75 to 1.5. There e**r - 1 has no last place above a quarter of the
+result's, so that nothing has to be added for what its rounding loses; what x - n*log(2) has beyond its exact first part
+is added to the small sum of the higher terms.
 """
 
 from __future__ import annotations
@@ -115,23 +116,26 @@ def scaled(k: Any, y: Any, i: Any, shift: int = 0) -> Any:
     return m * s
 
 
-def _tilted(k: Any, x: Any) -> tuple[Any, Any, Any]:
-    """(n, power, r): x = n*log(2) + r with e**r from 0.75 to 1.5; `power` has n where exponents have their bits."""
+def _tilted(k: Any, x: Any) -> tuple[Any, Any, Any, Any]:
+    """(n, power, exact, low): x = n*log(2) + (exact + low), of which e to the power is from 0.75 to 1.5; `power` has
+    n where exponents have their bits."""
     form = fmt(x)
     t = fma(k, x, split("LOG2E", form.size, 1)[0], -_TILT) + form.magic
     n = t - form.magic
     hi, lo = split("LN2", form.size, 2)
-    return n, k.int_op("shl", bits(k, t), form.mantissa), fma(k, n, -lo, fma(k, n, -hi, x))
+    return n, k.int_op("shl", bits(k, t), form.mantissa), fma(k, n, -hi, x), n * -lo
 
 
-def _grown(k: Any, r: Any) -> Any:
-    """e**r - 1 for e**r from 0.75 to 1.5, in a short chain, as loops may wait for it."""
+def _grown(k: Any, exact: Any, low: Any) -> Any:
+    """e**(exact + low) - 1 where that is from -0.25 to 0.5, in a short chain, as loops may wait for it. The low part
+    is added where sums are small, so that nothing is lost of the high one."""
+    r = exact + low
     z, p = r * r, pairs(k, r, POLYNOMIALS["EXP_TILTED"][r.dtype.itemsize])
     if r.dtype.itemsize == 4:
-        return fma(k, z, horner(k, z, p), r)
+        return exact + fma(k, z, horner(k, z, p), low)
     fourth = z * z
     high = fma(k, fourth, p[4], fma(k, z, p[3], p[2]))
-    return fma(k, z, fma(k, fourth, high, fma(k, z, p[1], p[0])), r)
+    return exact + fma(k, z, fma(k, fourth, high, fma(k, z, p[1], p[0])), low)
 
 
 def _power(k: Any, power: Any, shift: int = 0) -> Any:
@@ -143,8 +147,8 @@ def _power(k: Any, power: Any, shift: int = 0) -> Any:
 def scaled_exp(k: Any, x: Any, shift: int = 0) -> Any:
     """e**x * 2**shift, with overflow to inf and gradual underflow."""
     form = fmt(x)
-    n, power, r = _tilted(k, clamp(k, x, *_EXP_RANGE[form.size]))
-    y = _grown(k, r)
+    n, power, *rest = _tilted(k, clamp(k, x, *_EXP_RANGE[form.size]))
+    y = _grown(k, *rest)
     if k.scales:
         return scale(k, 1.0 + y, n + shift if shift else n)
     half = k.int_op("shl", bits(k, fma(k, n, 0.5, form.magic)), form.mantissa)
@@ -159,10 +163,10 @@ def exp(k: Any, x: Any) -> Any:
 def exp_alone(k: Any, x: Any) -> Any:
     """exp where it is not part of a vector, and a loop may wait for each of its steps: without limits of x, and times
     a power of two whose bits are there early."""
-    _, power, r = _tilted(k, x)
+    _, power, *rest = _tilted(k, x)
     s = _power(k, power)
     beyond = k.not_(k.le(fabs(k, x), _NORMAL[fmt(x).size]))
-    return rare(k, beyond, "exp.any", fma(k, s, _grown(k, r), s), x)
+    return rare(k, beyond, "exp.any", fma(k, s, _grown(k, *rest), s), x)
 
 
 def exp2(k: Any, x: Any) -> Any:
