@@ -77,8 +77,8 @@ _CALLING = {
     """,
     "linalg": "fractional_matrix_power logm signm solve_continuous_are solve_discrete_are",
     "optimize": """
-        anderson basinhopping broyden1 broyden2 brute diagbroyden differential_evolution direct dual_annealing
-        excitingmixing fmin_cobyla fmin_slsqp fmin_tnc linearmixing linprog lsq_linear milp newton_krylov shgo
+        basinhopping brute differential_evolution direct dual_annealing fmin_cobyla fmin_slsqp fmin_tnc linprog
+        lsq_linear milp shgo
     """,
     "signal": "tf2sos zpk2sos",
     "spatial.distance": "directed_hausdorff rel_entr",

@@ -145,7 +145,7 @@ def jacobian(f: Function) -> Function:
 
 def dense_solve(g: Function, y: Any) -> Any:
     """x with g(x) = y, for a linear function of vectors: by its matrix."""
-    _, columns = lax.scan(lambda c, d: (c, g(d)), None, np.eye(y.size))
+    _, columns = lax.scan(lambda c, d: (c, g(d)), None, np.eye(y.size, dtype=y.dtype))
     return tnp.linalg.solve(tnp.swapaxes(columns, 0, 1), y)
 
 

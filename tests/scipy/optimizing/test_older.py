@@ -104,6 +104,7 @@ def test_bracket() -> None:
     assert [*map(type, got)] == [*map(type, want)]
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(
     "name", ["anderson", "broyden1", "broyden2", "diagbroyden", "excitingmixing", "linearmixing", "newton_krylov"]
 )  # fmt: skip

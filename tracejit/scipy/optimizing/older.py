@@ -17,7 +17,7 @@ from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
 from tracejit.scipy.hosting.calls import parameters
-from tracejit.scipy.optimizing import minima, numbers
+from tracejit.scipy.optimizing import inexact, minima, numbers
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import python
@@ -202,17 +202,19 @@ def fminbound(
 
 # ---------------------------------------------------------------- roots and squares
 
-_ROOTS = (
-    "anderson", "broyden1", "broyden2", "diagbroyden", "excitingmixing", "linearmixing", "newton_krylov",
-)  # fmt: skip
+#: Name -> method of `root`.
+_ROOTS = {name: name for name in inexact.JACOBIANS if name != "krylov"} | {"newton_krylov": "krylov"}
 
 
 def _root(name: str) -> Callable[..., Any]:
     def find(F: Callable[..., Any], xin: Any, *more: Any, **options: Any) -> Any:
         theirs = getattr(scipy_module("optimize"), name)
         options = named(theirs, more) | options
+        found = inexact.by_name(_ROOTS[name], F, xin, options)
+        if found is not None:
+            return found
         refuse_given(name, options, "callback")
-        start = tnp.asarray(xin).astype(float)
+        start = solving.guess(xin).astype(float)
 
         def value(x: Any) -> Any:
             return solving.values(tnp.asarray(solving.ask(F, x.reshape(start.shape))))
@@ -229,13 +231,14 @@ def _root(name: str) -> Callable[..., Any]:
 
     find.__name__ = find.__qualname__ = name
     find.__doc__ = (
-        f"A root of `F(x)`, an array like `xin`, by SciPy's `{name}`. Its derivatives are those of the root. Raises "
-        "SolverOptionError for a `callback`, and SciPy's NoConvergence."
+        f"A root of `F(x)`, an array like `xin`, as SciPy's `{name}` finds it: see `root` with the method "
+        f"{_ROOTS[name]}. Raises SolverFailedError where the steps are not enough; compiled functions are run by "
+        "Python then, and raise SciPy's NoConvergence."
     )
     return find
 
 
-anderson, broyden1, broyden2, diagbroyden, excitingmixing, linearmixing, newton_krylov = map(_root, _ROOTS)
+broyden1, broyden2, anderson, linearmixing, diagbroyden, excitingmixing, newton_krylov = map(_root, _ROOTS)
 
 
 def bracket(

@@ -1,6 +1,6 @@
 """Roots of systems and least squares by MINPACK's methods, as native loops: `root`, `fsolve` and `leastsq`.
 
-Other methods of `root` are SciPy's on the host.
+Broyden's and Krylov's methods of `root` are those of `inexact`; "df-sane" is SciPy's on the host.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
+from tracejit.scipy.optimizing import inexact
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import message, message_among, partial, place_of, python
 from tracejit.scipy.written.minima import minpack
@@ -167,22 +168,19 @@ def root(
     Jacobian `jac`, or that of the compiled function. The result has `x`, `fun`, `nfev`, `status`, `success` and
     `message`, and `njev` by these two methods. Derivatives of `x` are those of the root. Raises SolverOptionError for a
     `callback`."""
+    name = str(method).lower()
+    given = dict(options or {})
+    if name not in _OPTIONS:
+        return _without_jacobian(fun, x0, args, name, jac, tol, callback, given)
     _refuse_given("root", callback=callback)
     if jac is True:
         refuse("root", "jac=True", "let `fun` give its values only")
-    name = str(method).lower()
-    given = dict(options or {})
     system = System(fun, x0, args, jac, given.get("col_deriv"))
     n = system.start.size
-    own = _OPTIONS.get(name, {})
+    own = _OPTIONS[name]
     o = own | ({} if tol is None else {"xtol": tol}) | {k: v for k, v in given.items() if k in own}
     size = system.value(system.start).size
-    if (
-        not own
-        or not set(given) <= set(own)
-        or not _fits(name, o)
-        or (size != n if name == "hybr" else size < n)
-    ):
+    if not set(given) <= set(own) or not _fits(name, o) or (size != n if name == "hybr" else size < n):
         return _by_scipy(system, method, {"tol": tol, "options": options})
     if name == "hybr":
         x, (nfev, njev, code) = hybrid(system, o)
@@ -198,6 +196,23 @@ def root(
         "success": python(success),
     }
     return partial("root", x=x, fun=system.value(x), **fields, message=message_among(texts, code))
+
+
+def _without_jacobian(
+    fun: Callable[..., Any], x0: Any, args: Any, name: str, jac: Any, tol: Any, callback: Any, options: Any
+) -> Any:
+    """A root by a method that takes no Jacobian, and whose unknowns have the shape of the first guess."""
+    if jac is not None:
+        refuse("root", f"`jac` with the method {name}, which does not use it", "leave it away")
+    inner = solving.with_args(fun, args)
+    if name in inexact.JACOBIANS:
+        found = inexact.root(inner, x0, name, tol, callback, options)
+        if found is not None:
+            return found
+    _refuse_given("root", callback=callback)
+    shape = solving.guess(x0).shape
+    system = System(lambda x: inner(x.reshape(shape)), x0, (), None)
+    return _by_scipy(system, name, {"tol": tol, "options": options}, shape=shape)
 
 
 def fsolve(
@@ -278,7 +293,9 @@ def squares(system: System, o: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     return x, _told("leastsq", system, x, nfev), message_among(texts, code), python(code)
 
 
-def _by_scipy(system: System, method: Any, settings: dict[str, Any], name: str = "root") -> Any:
+def _by_scipy(
+    system: System, method: Any, settings: dict[str, Any], name: str = "root", shape: Any = (-1,)
+) -> Any:
     """By SciPy's solver on the host."""
     functions = [system.value, *([system.jacobian] if str(method).lower() in _OPTIONS else [])]
 
@@ -308,4 +325,4 @@ def _by_scipy(system: System, method: Any, settings: dict[str, Any], name: str =
     if name == "fsolve":
         return x
     fields = {"nfev": python(nfev), "status": python(status), "success": python(success != 0)}
-    return partial("root", x=x, fun=system.value(x), **fields, message=message(place))
+    return partial("root", x=x.reshape(shape), fun=system.value(x), **fields, message=message(place))

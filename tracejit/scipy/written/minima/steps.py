@@ -25,7 +25,7 @@ def search(both: Any, at: Any, x: Any, p: Any, start: Any, limits: Any, extra: A
     slope = np.dot(g, p)
     tried = 1.01 * 2 * (f - before) / slope
     guess = either((tried >= 0) & (tried < 1.0) & (slope != 0), tried, 1.0)
-    found, step, at = _more_thuente(both, at, x, p, guess, (f, slope), limits)
+    found, step, at, _ = more_thuente(both, at, x, p, guess, (f, slope), limits)
     if found:
         found = extra[0](at[2], extra[1])
     if not found:
@@ -33,8 +33,11 @@ def search(both: Any, at: Any, x: Any, p: Any, start: Any, limits: Any, extra: A
     return found, step, at
 
 
-def _more_thuente(both: Any, at: Any, x: Any, p: Any, step: Any, start: Any, limits: Any) -> Any:
-    """DCSRCH: (whether there is a step, the step, the point)."""
+def more_thuente(
+    both: Any, at: Any, x: Any, p: Any, step: Any, start: Any, limits: Any, near: Any = 1e-14
+) -> Any:
+    """DCSRCH: (whether there is a step, the step, the point, how many were tried). Ends of the interval that are as
+    `near` as this, relatively, are one step."""
     f0, g0 = start
     c1, c2, least, most, _ = limits
     test = c1 * g0
@@ -55,7 +58,7 @@ def _more_thuente(both: Any, at: Any, x: Any, p: Any, step: Any, start: Any, lim
         tries += 1
         line = f0 + step * test
         second = second | ((f <= line) & (g >= 0))
-        stuck = bracketed & ((step <= low) | (step >= high) | (high - low <= 1e-14 * high))
+        stuck = bracketed & ((step <= low) | (step >= high) | (high - low <= near * high))
         stuck = stuck | (tries >= _MOST) | ((step == most) & (f <= line) & (g <= test))
         stuck = stuck | ((step == least) & ((f > line) | (g >= test)))
         found = (f <= line) & (np.abs(g) <= c2 * -g0)
@@ -76,10 +79,10 @@ def _more_thuente(both: Any, at: Any, x: Any, p: Any, step: Any, start: Any, lim
         low = either(bracketed, np.minimum(a, b), step + 1.1 * (step - a))
         high = either(bracketed, np.maximum(a, b), step + 4.0 * (step - a))
         step = np.clip(step, least, most)
-        stuck = (step <= low) | (step >= high) | (high - low <= 1e-14 * high)
+        stuck = (step <= low) | (step >= high) | (high - low <= near * high)
         step = either(bracketed & stuck, a, step)
         going = np.isfinite(step)
-    return found, step, at
+    return found, step, at, tries
 
 
 def _root(theta: Any, a: Any, b: Any) -> Any:

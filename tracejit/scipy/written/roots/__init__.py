@@ -1,0 +1,1 @@
+"""Roots of systems by quasi-Newton methods: SciPy's nonlinear solvers, as Python that is followed."""
