@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,33 +43,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--printed", default="0:100000", help="FIRST:END, random programs by Numba as well")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Samples of the tests that are marked so. Tests of leaks first: they look at all objects there are, which become
-    more with every test."""
-    if not config.getoption("--thorough"):
-        left_out = _left_out(items)
-        items[:] = [item for item in items if item not in left_out]
-        config.hook.pytest_deselected(items=list(left_out))
+gc.disable()  # what is made until the tests have been collected stays; see pytest_collection_finish
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
+    """Only the cases are made that are to run: there are thirty thousand others, and to make and deselect them would
+    take as long as collecting these, in each worker. A function of which none is left is made, and deselected.
+
+    Of a test that is marked `sample(n)` every n-th case is run, and of the next marked function of the file those after
+    them, so that what one leaves out another one has; but all cases where one is asked for by its name."""
+    yield
+    cases, definition = metafunc._calls, metafunc.definition
+    asked = metafunc.config
+    if asked.getoption("--thorough"):
+        return
+    if asked.getoption("markexpr") == "not exhaustive":
+        own = definition.get_closest_marker("exhaustive")
+        cases[:] = [c for c in cases if not own and all(m.name != "exhaustive" for m in c.marks)]
+    if (mark := definition.get_closest_marker("sample")) and not any("[" in a for a in asked.args):
+        (n,), rank = mark.args, _SAMPLED[definition.path]
+        cases[:] = cases[rank % n :: n] or cases[:1]
+        _SAMPLED[definition.path] += 1
+
+
+#: How many functions of a file are marked `sample(n)`, of those that have been collected.
+_SAMPLED: Counter[Path] = Counter()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of leaks first: they look at all objects there are, which become more with every test."""
     items.sort(key=lambda item: "test_leaks.py" not in item.nodeid)
-
-
-def _left_out(items: list[pytest.Item]) -> set[pytest.Item]:
-    """The cases that a mark `sample(n)` leaves to `make test-all`: it keeps every n-th case of its function, and in the
-    next marked function of the file those after them, so that what one leaves out another one has. Where fewer than n
-    cases are asked for, all of them are kept."""
-    functions: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("sample"):
-            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    marked: Counter[str] = Counter()
-    left_out: set[pytest.Item] = set()
-    for name, cases in functions.items():
-        (n,) = cases[0].get_closest_marker("sample").args  # type: ignore[union-attr]
-        file = name.partition("::")[0]
-        if len(cases) >= n:
-            left_out.update(c for rank, c in enumerate(cases) if (rank - marked[file]) % n)
-        marked[file] += 1
-    return left_out
 
 
 def pytest_collection_finish() -> None:
@@ -78,6 +83,7 @@ def pytest_collection_finish() -> None:
     through it meanwhile was a twentieth of the run. The tests that need that done do it themselves."""
     _freeze()
     gc.set_threshold(200_000, 50, 50)
+    gc.enable()
 
 
 _STARTED = itertools.count(1)
@@ -110,8 +116,7 @@ def _freeze() -> None:
 _OPTIMIZED = (
     "tests/lowering/llvm/",
     "tests/lowering/runtime/",
-    "tests/lowering/foreign/",
-    "tests/lowering/loops/",
+    "tests/lowering/loops/test_interrupt",  # loops that take seconds
     "tests/test_programs.py",
     "tests/test_programs_found.py",
     "tests/test_programs_random.py::test_programs_that_failed_once",
@@ -133,8 +138,8 @@ def _optimizes(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def thorough(request: pytest.FixtureRequest) -> bool:
-    """Whether this test is to do all that it can: `make test-all`, and every third one of `make test`."""
-    return request.config.getoption("--thorough") or zlib.crc32(request.node.nodeid.encode()) % 3 == 0
+    """Whether this test is to do all that it can: `make test-all`, and every sixth one of `make test`."""
+    return request.config.getoption("--thorough") or zlib.crc32(request.node.nodeid.encode()) % 6 == 0
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,7 @@ def test_the_worked_example_of_an_op() -> None:
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT / "docs").with_suffix("")))
 def test_the_pages_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page is one program: its blocks run in order, in one module, which dataclasses look for."""

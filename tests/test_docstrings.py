@@ -168,7 +168,7 @@ def updated(module: str) -> str:
     return "\n".join(out)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("module", MODULES)
 def test_the_examples_print_what_they_say(module: str, request: pytest.FixtureRequest) -> None:
     """A sample; the whole is `test_all_examples`."""

@@ -31,7 +31,7 @@ from tracejit.errors import refusals
 
 HOME = os.path.dirname(tj.__file__) + os.sep
 KINDS = (KeyboardInterrupt, MemoryError, RuntimeError)
-SAMPLE, LATER, MORE = 8, 3, 200
+SAMPLE, LATER, MORE = 5, 3, 200
 #: Lines in the end of a call.
 LAST = 400
 
@@ -341,7 +341,7 @@ def _python_takes_over() -> Iterator[None]:
         yield
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_fault_leaves_no_trace(name: str) -> None:
     many_faults(name, SAMPLE, 0)

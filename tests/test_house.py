@@ -357,7 +357,6 @@ def _mirrors(path: Path) -> bool:
 
 
 @cache
-@cache
 def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [n for n in ast.walk(_tree(path)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
 

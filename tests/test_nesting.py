@@ -326,7 +326,7 @@ def check_program(seed: int) -> bool:
 
 
 @pytest.mark.parametrize("first", range(0, 240, 20))
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 def test_stacks_over_programs_mean_what_differences_say(first: int) -> None:
     checked = sum(check_program(seed) for seed in range(first, first + 20))
     assert checked >= 2

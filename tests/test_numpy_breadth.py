@@ -135,13 +135,13 @@ def test_eagerly_under_differentiation(c: Call) -> None:
 
 
 @pytest.mark.parametrize("c", [p for p in ALL if not p.values[0].known])
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_under_jit(c: Call) -> None:
     compare(tj.jit(c.fn)(*fresh(c.args)), numpys(c), c.rtol)
 
 
 @pytest.mark.parametrize("c", [p for p in ALL if p.values[0].vmap])
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_under_vmap(c: Call) -> None:
     """Two lanes: the arguments, and the arguments reversed (each along its first axis)."""
     lanes = [fresh(c.args), [a if a.ndim == 0 else a[::-1].copy() for a in c.args]]
@@ -174,7 +174,7 @@ def differentiable(c: Call) -> bool:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # NumPy's, of some of its functions
 @pytest.mark.parametrize("c", [p for p in ALL if differentiable(p.values[0])])
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_derivatives(c: Call) -> None:
     """jvp against central differences, grad against jvp, jit(grad) against grad."""
     rng = np.random.default_rng(0)
@@ -211,7 +211,7 @@ NOT_COMPLEX = {"histogram"}
 
 
 @pytest.mark.parametrize("name", sorted(OF_ANY_DTYPE))
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_every_dtype(name: str) -> None:
     """Values, shapes and dtypes are NumPy's; what NumPy refuses is refused."""
     for dtype in DTYPES:

@@ -226,7 +226,7 @@ def same(want: Any, got: Any, words: bool) -> None:
     assert not words or str(want) in str(got)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("f", "args"), [c[1:] for c in DATA], ids=[c[0] for c in DATA])
 @pytest.mark.filterwarnings("ignore")
 def test_values(f: Any, args: tuple[Any, ...]) -> None:

@@ -366,6 +366,7 @@ def batch(args: Any) -> Any:
     return tree.map(two, fresh(args))
 
 
+@pytest.mark.sample(2)
 def test_batched(case: Program) -> None:
     if not case.batch:
         pytest.skip("Python numbers have no batches")
@@ -377,7 +378,7 @@ def test_batched(case: Program) -> None:
     same(tj.jit(tj.vmap(arrays))(*batch(case.args)), want)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if p.wrt])
 def test_differentiated(name: str) -> None:
     p = PROGRAMS[name]

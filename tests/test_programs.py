@@ -106,7 +106,7 @@ def same_bits(a: Any, b: Any) -> None:
 
 
 @given(steps(), st.integers(0, 1000))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_jit_equals_numpy_to_the_bit(program: list[tuple[Any, ...]], seed: int) -> None:
     with np.errstate(all="ignore"):
         x, y = arguments(seed)
@@ -127,7 +127,7 @@ def test_eval_of_the_jaxpr_equals_numpy_to_the_bit(program: list[tuple[Any, ...]
 
 
 @given(steps(), st.integers(0, 1000))
-@settings(max_examples=12)
+@settings(max_examples=7)
 def test_gradients_agree_in_every_nesting(program: list[tuple[Any, ...]], seed: int) -> None:
     def loss(x: Any, y: Any) -> Any:
         weights = np.arange(12.0).reshape(SHAPE)

@@ -63,7 +63,7 @@ def failures(first: int) -> Iterator[str]:
         yield f"program {programs[n].seed} under {how}, saved as {path}:\n{text}\n{small.source}"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("first", FEW)
 def test_programs_mean_what_they_mean_by_numpy(first: int) -> None:
     check(first, TOGETHER)

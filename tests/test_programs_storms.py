@@ -45,6 +45,7 @@ def failures(first: int, count: int) -> tuple[list[str], collections.Counter[str
     return found, kinds
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("first", range(0, FEW, TOGETHER))
 def test_nothing_tells_them_apart(first: int) -> None:
     found, kinds = failures(first, TOGETHER)

@@ -99,7 +99,7 @@ def test_jit_equals_eval(case: Case) -> None:
     close(tj.jit(fn)(*args), fn(*args), 1e-13)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("case", ALL)
 def test_derivatives_to_second_order(case: Case) -> None:
     fn, xs = floats(case)
@@ -109,7 +109,7 @@ def test_derivatives_to_second_order(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-@pytest.mark.sample(6)
+@pytest.mark.sample(18)
 def test_derivatives_under_jit(case: Case, thorough: bool) -> None:
     fn, xs = floats(case)
     if not xs or not fn(*xs) or not case.orders:
@@ -133,7 +133,7 @@ def test_derivatives_under_jit(case: Case, thorough: bool) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_vmap_equals_a_loop(case: Case, thorough: bool) -> None:
     fn = lifted(case)
     batches = [case.args(seed) for seed in range(3)]
@@ -159,7 +159,7 @@ def _subsets(n: int) -> list[tuple[bool, ...]]:
 
 
 @pytest.mark.parametrize("case", ALL)
-@pytest.mark.sample(6)
+@pytest.mark.sample(18)
 def test_vmap_of_grad_of_jit(case: Case) -> None:
     fn, xs = floats(case)
     if not xs or not fn(*xs) or not case.orders:

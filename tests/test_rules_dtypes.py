@@ -190,7 +190,7 @@ def each(test: Callable[[str, bool], None]) -> Callable[..., None]:
 
 
 @each
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_values_in_every_dtype(name: str, all_of_them: bool) -> None:
     found = list(applications(name, all_of_them))
     assert found or not CASES[name][0].makers, f"{name} takes no dtype"
@@ -263,7 +263,7 @@ def derivative_program(
 
 
 @each
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_derivatives_in_every_inexact_dtype(name: str, all_of_them: bool, thorough: bool) -> None:
     rows = []
     few = FEW if thorough else (FEW[zlib.crc32(name.encode()) % 2],)
@@ -298,7 +298,7 @@ def check_derivatives(name: str, rows: list[Any]) -> None:
 
 
 @each
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_complex_derivatives_by_differences(name: str, all_of_them: bool) -> None:
     """Along complex directions, so that both parts of an argument move on their own."""
     for c, d, args in applications(name, all_of_them):

@@ -43,7 +43,7 @@ def ways(fn: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[Callable[[],
         yield lambda: tj.vmap(boxed)(*(np.stack([a, a]) for a in args))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", sorted(CASES.keys() - NO_JVP))
 def test_the_type_rule_decides(name: str) -> None:
     case = CASES[name][0]

@@ -250,7 +250,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("d", [np.dtype(np.float64), np.dtype(np.int32)], ids=str)
 def test_layouts(layout: str, d: np.dtype) -> None:

@@ -5,7 +5,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracejit import tree
@@ -53,6 +53,7 @@ trees = st.recursive(
 
 
 @given(trees)
+@settings(max_examples=20)
 def test_round_trip(t):
     leaves, treedef = tree.flatten(t)
     assert tree.unflatten(treedef, leaves) == t

@@ -138,7 +138,7 @@ def _masked_in_python(f: Any, x: Any) -> Any:
     return np.sum(a * b, axis=1) if f is _vectors else c
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("f", [_while, _fori, _vectors])
 def test_lanes_that_talk_in_loops_of_different_lengths(run: Any, f: Any) -> None:
     """To second order, with a gradient inside the lanes (where a psum's transpose adds up over the lanes too)."""

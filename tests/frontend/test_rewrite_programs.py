@@ -29,7 +29,7 @@ def _equal(got: Any, wanted: Any, tolerance: float) -> None:
         np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", NAMES)
 def test_jit_does_what_numpy_does(name):
     p = PROGRAMS[name]
@@ -80,7 +80,7 @@ def test_gradients_are_finite_differences(name):
     np.testing.assert_allclose(ours, slope, rtol=2e-5, atol=1e-6)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", _sampled(NAMES, 6))
 def test_vmap_runs_lanes(name):
     p = PROGRAMS[name]

@@ -145,7 +145,7 @@ def _warned(f: Any, xs: Any, action: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("action", ["always", "default", "once", "module", "ignore"])
 @pytest.mark.parametrize(
     "f",

@@ -124,7 +124,7 @@ def clean_writes(x: Any) -> Any:
 W = np.arange(4.0).reshape(2, 2)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", [clean_custom, clean_loops, clean_calls, clean_writes])
 def test_nothing_is_found_where_nothing_leaks(f: Any) -> None:
     for way in (tj.jit(f), tj.grad(f), tj.jit(tj.grad(f)), tj.grad(tj.jit(f)), tj.make_jaxpr(f)):

@@ -25,7 +25,7 @@ def padded(x: Any, lo: int, hi: int, inner: int, value: float) -> Any:
     return np.array([wide[i] if 0 <= i < width else value for i in range(-lo, width + hi)])
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("n", range(5))
 def test_pad(n: int) -> None:
     x = RNG.normal(size=n)

@@ -264,7 +264,7 @@ def test_cumulative(axis, reverse):
     check(lambda x: ops.cumulative.cummax(x, axis=axis, reverse=reverse), normal(3, 0, 2))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "float32", "int64"])
 @pytest.mark.parametrize("size", [3, 12])
 def test_products(dtype, size):
@@ -477,7 +477,7 @@ def fitting_aliases(jaxpr: Jaxpr, first: int) -> dict[int, int]:
     return aliases
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(38)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)

@@ -127,6 +127,7 @@ def test_residuals_are_the_smallest(f: Any, kept: str, capsys: Any) -> None:
     assert len(lines) == 2 and lines[0].startswith(kept)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("axis", [None, 1, (0, 1)])
 def test_logmeanexp(axis: Any) -> None:
     f = lambda x: nn.logmeanexp(x, axis=axis)

@@ -46,7 +46,7 @@ def check(fn: Any, x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert outcome(fn, x) == want
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", sorted({u.__name__ for u in TABLE.values() if u.smooth}))
 def test_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ufunc = getattr(np, name)
@@ -60,7 +60,7 @@ def test_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         check(lambda x: ufunc(x, x), x, monkeypatch)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("symbol", ["+", "-", "*", "/", "//", "%", "**"])
 def test_operators(symbol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     forward, backward, twice = (

@@ -70,7 +70,7 @@ def told(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return repr(np.round(out, 12)), [(w.category, str(w.message), w.filename, w.lineno) for w in seen]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("fallback", [True, False])
 @pytest.mark.parametrize(
     ("f", "calls"),

@@ -36,7 +36,7 @@ def _samples(size: int) -> Any:
     }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("size", [2, 5, 16, 33])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_to_the_last_bit(name: str, size: int) -> None:
@@ -66,7 +66,7 @@ def test_python_is_seldom_asked() -> None:
         f(np.array([1.0, np.inf, *range(48)]))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [*FUNCTIONS, "geometric_mean", "median"])
 def test_derivatives(name: str) -> None:
     f = getattr(statistics, name, math.fsum)
@@ -88,7 +88,7 @@ def test_second_derivatives() -> None:
     assert np.allclose(h, (np.eye(5) - 1 / 5) * 2 / 4)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("maker", corpus_measures.NATIVE, ids=lambda m: m.__name__)
 def test_what_should_be_native_is(maker: Maker) -> None:
     assert verdict(maker) == ("native", "")

@@ -162,7 +162,7 @@ def test_as_numpy(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in CALLS if "raw" not in n])
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_compiled_and_batched(name: str) -> None:
     """Under jit and vmap, with plain NumPy's names."""
     fn, args = CALLS[name]

@@ -74,7 +74,7 @@ def same(got: Any, want: Any, label: str) -> None:
     np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=label)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("method", METHODS)
 def test_methods(method: str) -> None:
     """All ufuncs eagerly, some in one compiled program."""
@@ -178,6 +178,7 @@ def test_at_needs_one_result() -> None:
 # ---------------------------------------------------------------- derivatives, long and traced
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["logaddexp", "divide", "fmax"])
 def test_derivatives(name: str) -> None:
     u, x = UFUNCS[name], np.abs(FLOATS[:2])
@@ -216,6 +217,7 @@ def _out(u: np.ufunc, *xs: Any, **options: Any) -> Any:
     return targets
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("where", [False, True])
 def test_out_and_where(where: bool) -> None:
     for name, u in UFUNCS.items():
@@ -230,7 +232,7 @@ def test_out_and_where(where: bool) -> None:
                 same(g[0], w, f"{name} of {x.dtype}")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("casting", [None, "unsafe", "no", "safe", "equiv"])
 @pytest.mark.parametrize("dtype", ["f4", "D", "i4"])
 def test_dtype_and_casting(dtype: str, casting: str | None) -> None:

@@ -157,7 +157,7 @@ def test_compiled(d: np.dtype) -> None:
     assert [p for name, g in zip(GRID[d], got, strict=True) for p in compare("jit", d, name, g)] == []
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("d", DTYPES, ids=str)
 def test_eager(d: np.dtype) -> None:
     """Under vmap, and under jvp where there is something to differentiate."""

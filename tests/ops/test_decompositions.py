@@ -69,7 +69,7 @@ def close(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SQUARE, ids=str)
 def test_square_factorizations(shape: Any, dtype: Any) -> None:
@@ -93,7 +93,7 @@ def test_square_factorizations(shape: Any, dtype: Any) -> None:
     close(root @ root, a)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", RECTANGLES, ids=str)
 def test_rectangular_factorizations(shape: Any, dtype: Any) -> None:
@@ -143,7 +143,7 @@ def test_a_singular_matrix_in_a_stack() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lead", [(), (2,), (9,)], ids=str)
 @pytest.mark.parametrize("flags", range(32))
-@pytest.mark.sample(6)
+@pytest.mark.sample(13)
 def test_triangular_solve(flags: int, lead: Any, dtype: Any) -> None:
     names = ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")
     p = {name: bool(flags >> n & 1) for n, name in enumerate(names)}
@@ -226,7 +226,7 @@ DIFFERENTIABLE = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives_have_the_dtype(name: str, dtype: Any) -> None:

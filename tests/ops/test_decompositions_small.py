@@ -135,6 +135,7 @@ def test_cholesky(n: int, dtype: Any) -> None:
         )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("flags", list(itertools.product([False, True], repeat=4)), ids=str)
 @pytest.mark.parametrize("n", SIZES)
 def test_triangles(n: int, flags: tuple[bool, ...]) -> None:

@@ -13,7 +13,7 @@ for _path in sorted(Path(__file__).parent.glob("corpus_*.py")):
     importlib.import_module(f"tests.programs.{_path.stem}")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_tells_them_apart(name: str) -> None:
     kind, why = verdict(PROGRAMS[name])

@@ -120,7 +120,7 @@ REFUSED_OUTSIDE = frozenset(
 )
 
 
-@pytest.mark.sample(60)
+@pytest.mark.sample(180)
 @pytest.mark.parametrize("name", ALL)
 def test_nothing_tells_them_apart_in_compiled_derivatives(name: str) -> None:
     if name in TOLD_APART:

@@ -24,7 +24,7 @@ def native_lines() -> set[int]:
     return found
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", HERE)
 def test_what_takes_long_is_native(name: str) -> None:
     with all_parts():
@@ -36,7 +36,7 @@ def test_what_takes_long_is_native(name: str) -> None:
         assert marked <= native_lines(), why
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", list(ALL)[::25])
 def test_nothing_tells_them_apart(name: str) -> None:
     with all_parts():

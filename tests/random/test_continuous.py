@@ -44,7 +44,7 @@ CONTINUOUS: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_continuous_numbers_have_the_distribution(name: str) -> None:
     draw, law = CONTINUOUS[name]
@@ -53,7 +53,7 @@ def test_continuous_numbers_have_the_distribution(name: str) -> None:
     assert st.kstest(x, law.cdf).pvalue > LEVEL
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_the_same_numbers_under_every_transformation(name: str, thorough: bool) -> None:
     draw, _ = CONTINUOUS[name]

@@ -35,6 +35,7 @@ SHAPES = {
 X = np.array([-3.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 2.5, 7.0, 30.0])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_values_and_derivatives(name: str) -> None:
     shapes, moves = SHAPES[name]

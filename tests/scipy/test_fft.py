@@ -24,7 +24,7 @@ def check(f: Any, x: np.ndarray) -> None:
     np.testing.assert_allclose(got, want, rtol=0, atol=float(tolerance))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", ["dct", "idct", "dst", "idst"])
 @pytest.mark.parametrize("kind", [1, 2, 3, 4])
 def test_cosine_and_sine_transforms(name: str, kind: int) -> None:

@@ -18,7 +18,7 @@ X = np.cumsum(RNG.uniform(0.5, 1.5, 6))
 XX = np.cumsum(RNG.uniform(0.5, 1.5, (5, 6)), axis=0)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", [trapezoid, simpson, cumulative_trapezoid])
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_samples(f: Any, n: int) -> None:

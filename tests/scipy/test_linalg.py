@@ -151,6 +151,7 @@ def close(got: Any, want: Any, tol: float = 1e-8) -> None:
         np.testing.assert_allclose(g, w, rtol=tol, atol=tol)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [*CALLS, *CONSTANT])
 def test_as_scipy(name: str, thorough: bool) -> None:
     fn, args = {**CALLS, **CONSTANT}[name]
@@ -165,6 +166,7 @@ def test_as_scipy(name: str, thorough: bool) -> None:
     close(tj.vmap(fn)(*stacked), twice, tol)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CALLS)
 def test_derivatives(name: str) -> None:
     fn, args = CALLS[name]
@@ -270,6 +272,7 @@ def test_what_scipy_raises_and_warns_about() -> None:
             np.testing.assert_array_equal(tj.jit(lambda a, h=h: h(a), fallback=True)(hilbert), want)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ord", [None, 1, 2, np.inf, "fro"])
 def test_kinds_of_norms(ord: Any) -> None:
     """Which of them are Python's numbers depends on the memory layout."""

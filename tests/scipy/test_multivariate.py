@@ -15,6 +15,7 @@ X, MEAN = RNG.normal(size=(6, 3)), np.array([0.3, -1.0, 2.0])
 COV = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 1.5]])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("x", "mean", "cov"),
     [
@@ -70,6 +71,7 @@ COUNTS = np.array([[1, 0, 3], [2, 2, 0], [1, 1, 1], [4, -1, 1]])
 P = np.array([0.2, 0.5, 0.3])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "args"),
     [

@@ -51,6 +51,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_values_and_derivatives(name: str) -> None:
     f = CASES[name]

@@ -34,7 +34,7 @@ GRADIENT, HESSIAN = tj.jit(tj.grad(energy)), tj.jit(tj.hessian(energy))
 BEST = minimum(A, method="BFGS", options={"gtol": 1e-10}).x
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(
     "method",
     [
@@ -102,9 +102,9 @@ def best(a):
     return minimum(a, tol=1e-11).x.sum()
 
 
-def test_derivatives_of_minima() -> None:
+def test_derivatives_of_minima(thorough: bool) -> None:
     want = differences(best, A)
-    for f in (tj.grad(best), tj.jit(tj.grad(best)), lambda a: tj.jacfwd(best)(a)):
+    for f in (tj.jit(tj.grad(best)), tj.grad(best), tj.jacfwd(best))[: 3 if thorough else 1]:
         np.testing.assert_allclose(f(A), want, rtol=1e-4)
     hessian = tj.jit(tj.hessian(best))(A)
     np.testing.assert_allclose(hessian, differences(tj.jit(tj.grad(best)), A), rtol=1e-4, atol=1e-5)
@@ -145,7 +145,7 @@ def system(x, c):
     return [x[0] + c * x[1] - 3, x[0] * x[1] - 0.5 * c]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("method", ["hybr", "lm", "krylov", "broyden1"])
 def test_roots_of_systems(method: str) -> None:
     def f(c):
@@ -172,7 +172,7 @@ T = np.linspace(0, 1, 12)
 Y = 2 * np.exp(-1.5 * T) + 0.02 * np.sin(40 * T)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy", "arctan"])
 def test_least_squares(loss: str) -> None:
     def f(y):
@@ -236,6 +236,7 @@ def test_outside_of_transformations_it_is_scipys() -> None:
     assert tj.scipy.optimize.linprog([1.0], bounds=[(2, 3)]).x.tolist() == [2]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", ["trf", "dogbox"])
 def test_squares_of_sparse_systems(method: str) -> None:
     """The matrix is sparse to SciPy, whose steps and reports are those of its own differences."""

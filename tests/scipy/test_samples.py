@@ -34,6 +34,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_summaries(name: str) -> None:
     f = CASES[name]

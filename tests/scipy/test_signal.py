@@ -25,7 +25,7 @@ def check(f: Any, *xs: Any, rtol: float = 1e-11) -> None:
     np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * max(1.0, float(np.abs(want).max(initial=0))))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["convolve", "correlate", "fftconvolve"])
 def test_convolutions(name: str, mode: str) -> None:
@@ -52,6 +52,7 @@ def test_integers_methods_and_large_arrays() -> None:
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("mode", "boundary"), list(itertools.product(MODES, ("fill", "wrap", "symm"))))
 def test_matrices(mode: str, boundary: str) -> None:
     x, w, even = RNG.normal(size=(6, 7)), RNG.normal(size=(3, 3)), RNG.normal(size=(2, 4))

@@ -87,7 +87,7 @@ def slopes_of_lanes(case: Case) -> None:
 WAYS = (value, reverse, forward, eagerly, second, lanes, slopes_of_lanes)
 
 
-@pytest.mark.sample(250)
+@pytest.mark.sample(500)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("name", CASES)
 def test_every_solver(name: str, way: Callable[[Case], None]) -> None:

@@ -147,7 +147,7 @@ def _same(ours: Any, theirs: Any) -> None:
         assert ours == pytest.approx(theirs, rel=1e-12)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_are_native(name):
     f, args = PROGRAMS[name]
@@ -303,7 +303,7 @@ DERIVATIVES = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_derivatives(name):
     f, args = DERIVATIVES[name]

@@ -66,6 +66,7 @@ def same(got: Any, want: Any, rtol: float = 1e-13) -> None:
         np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol * 1e-2)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", UFUNCS)
 def test_values_of_ufuncs(name: str) -> None:
     xs = operands(name, UFUNCS[name])
@@ -77,6 +78,7 @@ def test_values_of_ufuncs(name: str) -> None:
     same(tj.jvp(lambda y: real(*xs[:-1], y), (xs[-1],), (np.ones_like(xs[-1]),))[0], want)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", UFUNCS)
 def test_float32_stays_and_integers_become_float64(name: str) -> None:
     real = getattr(sp, name)
@@ -92,6 +94,7 @@ def test_float32_stays_and_integers_become_float64(name: str) -> None:
             same(tj.jit(lambda *ys: real(*ys))(*ints), real(*ints), 1e-12)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [n for n, k in UFUNCS.items() if k == 1])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_edges_of_one_operand(name: str, dtype: Any) -> None:
@@ -218,6 +221,7 @@ def test_kernels_are_native() -> None:
 # ---------------------------------------------------------------- functions that are no ufuncs
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_logsumexp(axis: Any, keepdims: bool) -> None:
@@ -240,6 +244,7 @@ def test_logsumexp_at_infinity() -> None:
     same(masked, sp.logsumexp(np.array([1.0, 2.0])))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_softmax(axis: Any) -> None:
     x = SIGNED * 200
@@ -272,6 +277,7 @@ KINDS: list[Any] = [2.0, 3, np.float32(2), np.float16(2), np.int8(3), np.array(2
 KINDS += [np.array([3, 4], t) for t in ("f8", "f4", "f2", "i2", "?", "c16", "c8")] + [np.zeros((0, 2))]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "f",
     [
@@ -352,6 +358,7 @@ def test_derivatives_of_formulas(name: str) -> None:
     check_grads(getattr(special, name), (x,), order=2, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name",
     [

@@ -25,6 +25,7 @@ HERE = {n: d for n, d in NAMES.items() if n not in stats._MORE}
 CASES = [(n, m) for n, d in HERE.items() for m in METHODS if d._formula(m) is not None]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_values(name: str, method: str) -> None:
     f = lambda x, *shapes: getattr(getattr(theirs, name), method)(x, *shapes)
@@ -36,6 +37,7 @@ def test_values(name: str, method: str) -> None:
     np.testing.assert_allclose(got[finite], want[finite], rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("name", "method"), [c for c in CASES if c[1] in ("logpdf", "cdf", "ppf")])
 def test_location_and_scale(name: str, method: str) -> None:
     f = lambda x, loc, scale: getattr(getattr(theirs, name), method)(

@@ -22,6 +22,7 @@ def _energy(a: Any, x: Any) -> Any:
     return np.sum((a @ x) ** 2)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradient(kind: str) -> None:
     a = getattr(sp, kind)(A)
@@ -35,6 +36,7 @@ def test_gradient(kind: str) -> None:
         np.testing.assert_allclose(found.toarray() * places.toarray(), want, rtol=1e-12)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_transformations(kind: str) -> None:
     a = getattr(sp, kind)(A)

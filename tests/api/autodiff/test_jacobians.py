@@ -18,6 +18,7 @@ def f(x: Any) -> Any:
     return np.stack([np.sin(x), x**2])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("jacobian", [tj.jacfwd, tj.jacrev])
 @pytest.mark.parametrize("jitted", [False, True])
 def test_shapes_are_out_then_in(jacobian: Any, jitted: bool) -> None:

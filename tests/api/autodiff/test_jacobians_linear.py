@@ -60,7 +60,7 @@ def check_transpose(f: Any, xs: tuple[Any, ...], tol: float = 1e-9) -> None:
 
 
 @pytest.mark.parametrize("case", LINEAR_CASES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 def test_every_linear_op(case: Any) -> None:
     fn, xs = floats(case)
     if not xs or not lifted(case)(*case.args()):

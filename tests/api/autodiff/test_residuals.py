@@ -161,7 +161,7 @@ P = tj.checkpoint_policies
 TANH, SIN, DOT = "the result of tanh", "the result of cos", "the result of dot_general"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "policy, origins",
     [

@@ -47,7 +47,7 @@ def along_a_line(f: Any, x: float, order: int = ORDER) -> list[float]:
     return [value, *series]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_against_mpmath(name: str) -> None:
     f, exact, x = FUNCTIONS[name]

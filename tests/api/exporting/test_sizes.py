@@ -163,7 +163,7 @@ def same(got: Any, wanted: Any) -> None:
         np.testing.assert_allclose(g, w, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the mean of nothing
 @pytest.mark.parametrize("name", [*FUNCTIONS, *(f"vmap {n}" for n in MAPPED)])
 def test_functions(name: str) -> None:
@@ -379,7 +379,7 @@ def _named(x: Any) -> Any:
     return tj.ShapeDtypeStruct([f"n{d}" if d > 4 else d for d in x.shape], x.dtype)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "name",
     [

@@ -104,6 +104,7 @@ def test_layouts() -> None:
         _same(caller(x), f(x))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "dtype",
     [*"?Bf", *(pytest.param(c, marks=pytest.mark.exhaustive) for c in "bhilHILdFD")],

@@ -375,7 +375,7 @@ def test_kinds_of_results_are_numpys(f: Any) -> None:
 WEAK = [3, 2.5, True, 1 + 2j, np.float32(1.5), np.int8(3), np.float64(2), np.bool_(True)]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("s", WEAK, ids=lambda s: type(s).__name__)
 @pytest.mark.parametrize(
     "dtype", [np.int8, np.uint16, np.float16, np.float32, np.float64, np.complex64, bool]

@@ -23,11 +23,13 @@ def layers(x: Any) -> Any:
     return x
 
 
+@pytest.mark.sample(2)
 def test_same_derivatives(run: Any) -> None:
     check(checkpoint(layers), layers, X, run=run)
     check(checkpoint(checkpoint(layers)), layers, X, run=run, second=False)
 
 
+@pytest.mark.sample(2)
 def test_in_scan(run: Any) -> None:
     def f(xs: Any) -> Any:
         return lax.scan(checkpoint(lambda c, x: (layers(c + x), None)), 0.5, xs)[0]
@@ -49,6 +51,7 @@ def test_sines_are_computed_again() -> None:
     assert count(checkpoint(layers, policy=checkpoint_policies.everything_saveable)) == count(layers)
 
 
+@pytest.mark.sample(2)
 def test_policy_saves_products(run: Any) -> None:
     w = np.arange(9.0).reshape(3, 3) / 9
 
@@ -62,6 +65,7 @@ def test_policy_saves_products(run: Any) -> None:
     assert text.count("= dot_general") == 4
 
 
+@pytest.mark.sample(2)
 def test_static_arguments(run: Any) -> None:
     f = checkpoint(lambda n, x: x**n, static_argnums=0)
     check(lambda x: f(3, x), lambda x: x**3, X, run=run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.control.oracle import check, close
 from tracejit import lax, ops
@@ -24,6 +25,7 @@ def model(x: Any) -> Any:
     return np.sin(x) * x[0] + np.sum(x * x)
 
 
+@pytest.mark.sample(2)
 def test_jitted_inside(run: Any) -> None:
     check(jit(model), model, X, run=run)
     check(lambda x: jit(model)(jit(model)(x)), lambda x: model(model(x)), X, run=run, second=False)
@@ -33,6 +35,7 @@ def power(x: Any, n: Any) -> Any:
     return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * x), (np.int64(0), x))[1]
 
 
+@pytest.mark.sample(2)
 def test_tapes_of_unknown_length_in_a_call(run: Any) -> None:
     check(jit(power), lambda x, n: x ** (n + 1), np.float64(1.1), np.int64(3), run=run)
 
@@ -47,6 +50,7 @@ def test_an_extent_that_is_an_output_twice_is_the_first_of_them() -> None:
     assert isinstance(extent, Dim) and isinstance(extent.var, OutputRef) and extent.var.index == 0
 
 
+@pytest.mark.sample(2)
 def test_dynamic_extents_in_a_call(run: Any) -> None:
     def sums(x: Any) -> Any:
         def body(i: Any, c: Any) -> Any:
@@ -59,6 +63,7 @@ def test_dynamic_extents_in_a_call(run: Any) -> None:
     check(jit(sums), lambda x: np.array([0.0, x[0] ** 2, x[0] ** 2 + x[1] ** 2]), X, run=run)
 
 
+@pytest.mark.sample(2)
 def test_hessians_of_loops(run: Any) -> None:
     def f(x: Any) -> Any:
         return np.sum(lax.scan(lambda c, _: (np.sin(c) * x, None), x, length=3)[0])

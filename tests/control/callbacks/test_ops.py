@@ -468,7 +468,7 @@ def python_calls(f: Callable[..., Any], log: Log, x: Any) -> list[Any]:
     return log.take()
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("n", range(7))
 def test_effects_happen_as_in_python(n: int, ordered: bool) -> None:

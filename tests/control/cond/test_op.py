@@ -36,7 +36,7 @@ def model(cond: Any) -> Any:
     return f
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("y", [0.1, 5.0])
 def test_cond(run: Any, y: float) -> None:
     check(model(lax.cond), model(both), X, np.float64(y), run=run)
@@ -59,6 +59,7 @@ def test_predicate_that_differs_between_lanes(run: Any) -> None:
     np.testing.assert_allclose(total[1], [r[1] for r in rows])
 
 
+@pytest.mark.sample(2)
 def test_closures_become_operands(run: Any) -> None:
     def f(cond: Any) -> Any:
         def g(x: Any, y: Any) -> Any:
@@ -100,6 +101,7 @@ def test_cheap_branches_are_selected() -> None:
     assert "scan" in text
 
 
+@pytest.mark.sample(2)
 def test_switch(run: Any) -> None:
     branches = [lambda x: x * 2.0, lambda x: np.sin(x), lambda x: x * x * x, lambda x: np.ones(3) * x[0]]
 

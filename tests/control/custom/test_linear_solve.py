@@ -41,6 +41,7 @@ def solve_general(a: Any, b: Any) -> Any:
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("solve", "a"), [(solve_symmetric, S), (solve_general, A)])
 def test_against_dense_solves(solve: Any, a: Any) -> None:
     want = np.linalg.solve(a, B)
@@ -54,6 +55,7 @@ def test_against_dense_solves(solve: Any, a: Any) -> None:
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("solve", "a"), [(solve_symmetric, S), (solve_general, A)])
 def test_derivatives_to_second_order(solve: Any, a: Any) -> None:
     def of_symmetric(m: Any, b: Any) -> Any:

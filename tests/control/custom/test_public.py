@@ -41,6 +41,7 @@ def marked_cube() -> Any:
     return f
 
 
+@pytest.mark.sample(2)
 def test_jvp_rule(run: Any) -> None:
     f = marked_sin()
     assert run(f)(0.5) == pytest.approx(np.sin(0.5))

@@ -432,7 +432,7 @@ RULES["tangents only"] = lambda p, t: (
 )
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("name", RULES)
 def test_regions_of_a_rule_give_primals_at_once(name: str, run: Any) -> None:
     """What follows is not linear in the function's value, so it must not have become a part of the tangents."""

@@ -28,7 +28,7 @@ def cotangents(jaxpr: Jaxpr, args: Any, nonzero: Any) -> list[Any]:
     return [outs[0], *eval_jaxpr(back, [*outs[len(jaxpr.outs) :], np.float64(1.0)])]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("schedule", [(2, 1), (3, 2), (4, 4), (3, 5), (1, 1)])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("nonzero", [(True, True, True), (False, True, False), (False, False, True)])

@@ -97,6 +97,7 @@ def window(a: Any, w: Any) -> Any:
 FUNCTIONS = (nested, branch, called, checkpointed, given_twice, until, window)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_gradients(f: Any) -> None:
     want = tj.grad(f, argnums=(0, 1))(A, W)
@@ -113,6 +114,7 @@ def test_gradients(f: Any) -> None:
         np.testing.assert_allclose(np.sum(want[k] * move), (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", (branch, given_twice, window), ids=lambda f: f.__name__)
 def test_second_order_and_lanes(f: Any) -> None:
     move = RNG.normal(size=A.shape)
@@ -138,6 +140,7 @@ def _zeros(jaxpr: Any, shape: tuple[int, ...], depth: int = 0) -> int:
     return count
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", (nested, branch, window), ids=lambda f: f.__name__)
 def test_a_loop_in_a_loop_makes_no_array_of_zeros(f: Any) -> None:
     a = RNG.normal(size=(20, 20))

@@ -109,6 +109,7 @@ def test_windows_take_no_whole_rows() -> None:
     assert rows_kept(window, RNG.normal(size=N)) <= 4 * N**2
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", (np.float64, np.float32))
 def test_carries_without_cotangents(dtype: Any) -> None:
     """A carry that nothing after the loop needs, one that another needs in the step after, one that is needed."""

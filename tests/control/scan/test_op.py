@@ -32,7 +32,7 @@ def step(c: Any, x: Any) -> Any:
     return c, c * c
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_carry_and_slices(run: Any, reverse: bool) -> None:
     check(
@@ -44,6 +44,7 @@ def test_carry_and_slices(run: Any, reverse: bool) -> None:
     )
 
 
+@pytest.mark.sample(2)
 def test_constants_accumulate_cotangents(run: Any) -> None:
     def loop(scan: Any) -> Any:
         def f(w: Any, c: Any, xs: Any) -> Any:
@@ -69,6 +70,7 @@ def test_scalar_carry_and_python_start(run: Any) -> None:
     check(f(lax.scan), oracle, XS[:, 0], run=run)
 
 
+@pytest.mark.sample(2)
 def test_two_carries_of_which_one_gets_its_tangent_late(run: Any) -> None:
     def loop(scan: Any) -> Any:
         def f(x: Any) -> Any:
@@ -84,6 +86,7 @@ def test_two_carries_of_which_one_gets_its_tangent_late(run: Any) -> None:
     check(loop(lax.scan), loop(unrolled), np.float64(0.7), run=run)
 
 
+@pytest.mark.sample(2)
 def test_nested(run: Any) -> None:
     def loop(scan: Any) -> Any:
         def outer(c: Any, x: Any) -> Any:
@@ -106,6 +109,7 @@ def test_length_zero(run: Any) -> None:
     close(g, (np.ones(3), empty))
 
 
+@pytest.mark.sample(2)
 def test_no_xs(run: Any) -> None:
     def f(c: Any) -> Any:
         return lax.scan(lambda c, _: (c * 1.1, None), c, length=3)[0]
@@ -113,6 +117,7 @@ def test_no_xs(run: Any) -> None:
     check(f, lambda c: c * 1.1 * 1.1 * 1.1, C0, run=run)
 
 
+@pytest.mark.sample(2)
 def test_writes_into_the_carry_stay_inside(run: Any) -> None:
     start = np.zeros(4)
 
@@ -184,6 +189,7 @@ def test_errors() -> None:
         lax.scan(lambda c, x: c, C0, XS)
 
 
+@pytest.mark.sample(2)
 def test_map(run: Any) -> None:
     def f(x: Any) -> Any:
         return np.sin(x) * x[0]

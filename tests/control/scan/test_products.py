@@ -56,7 +56,7 @@ def other_uses(L: Any) -> Callable[..., Any]:
     return f
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("model", [cell, twice, rows, other_uses])
 def test_against_the_unrolled_loop(model: Any) -> None:
     f, g = model(lax), model(unrolled)

@@ -175,7 +175,7 @@ def written_out(low: int, high: int, step: Any, x: Any) -> Any:
     return x
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("transform", ["grad", "hessian", "vmap", "jvp"])
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
 def test_derivatives(f: Any, transform: str) -> None:

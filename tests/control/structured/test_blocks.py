@@ -21,7 +21,7 @@ def run(w: Any, xs: Any, **options: Any) -> Any:
     return lax.scan(step, {"a": np.array([0.1, 0.4]), "n": 0}, xs, **options)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 16, 17, 63, 64, 65, 100])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_the_same_as_a_plain_scan(length: int, reverse: bool) -> None:
@@ -77,6 +77,7 @@ def test_checkpoint_is_a_number_or_log() -> None:
         run(0.9, np.ones(5), checkpoint=1)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("batch_size", [1, 3, 4, 10, 20])
 def test_map_in_batches(batch_size: int) -> None:
     x = {"m": np.random.default_rng(0).normal(size=(10, 2, 2)), "v": np.ones((10, 2))}

@@ -35,6 +35,7 @@ def test_static_bounds(run: Any) -> None:
     check(f, oracle, X, run=run)
 
 
+@pytest.mark.sample(2)
 def test_traced_bounds(run: Any) -> None:
     def f(x: Any, lo: Any, hi: Any) -> Any:
         return lax.fori_loop(lo, hi, lambda i, c: np.sin(c) + at(x, i), x[0] * 1.0)
@@ -96,6 +97,7 @@ def python_fori(lo: int, hi: int, body: Any, c: Any) -> Any:
     return c
 
 
+@pytest.mark.sample(2)
 def test_dynamic_extent(run: Any) -> None:
     check(
         lambda x: triangular_sums(lax.fori_loop, x),
@@ -120,6 +122,7 @@ def cholesky(fori: Any, a: Any) -> Any:
     return fori(0, n, row, a * 1.0)
 
 
+@pytest.mark.sample(2)
 def test_cholesky(run: Any) -> None:
     b = RNG.normal(size=(4, 4))
     a = b @ b.T + 4 * np.eye(4)

@@ -595,7 +595,7 @@ def f(request: Any) -> Callable[..., Any]:
     return request.param
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 def test_eager(f: Any) -> None:
     """One lane: values and the gradient, by differences of the NumPy program."""
     x, n = LANES[0], int(TRIPS[0])
@@ -605,7 +605,7 @@ def test_eager(f: Any) -> None:
     np.testing.assert_allclose(slope, numeric_grad(lambda x: plain(x, n), (x,), 0), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(30)
 def test_compiled_lanes(f: Any) -> None:
     """All lanes at once, in one program: values and derivatives to second order, by the unrolled program's."""
     everything = lambda x, n: (f(NATIVE, x, n), forward_over_reverse(f, NATIVE)(x, n))
@@ -617,7 +617,7 @@ def test_compiled_lanes(f: Any) -> None:
     equal(slopes, tuple(np.stack(c) for c in zip(*wanted, strict=True)), 1e-8)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(30)
 def test_compiled(f: Any) -> None:
     """One lane compiled, with a traced number of trips; second derivatives by reverse mode twice."""
     x, n = LANES[2], TRIPS[2]

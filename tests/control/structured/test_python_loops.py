@@ -70,7 +70,7 @@ def same(got: Any, want: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", ALL)
 def test_the_results_are_the_same(f: Any) -> None:
     ways = {

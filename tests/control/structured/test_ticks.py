@@ -38,6 +38,7 @@ TRANSFORMED = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("how", TRANSFORMED)
 @pytest.mark.parametrize("loop", [scan, fori, search])
 def test_loops_of_lax(loop, how, told):

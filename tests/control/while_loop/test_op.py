@@ -55,7 +55,7 @@ def doubling(loop: Any) -> Any:
     return f
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("limit", [0, 1, 4])
 def test_derivatives(run: Any, limit: int) -> None:
     x = np.array([0.7, 1.1])
@@ -85,6 +85,7 @@ def test_finished_lanes_make_no_nan(run: Any) -> None:
     close(run(vmap(grad(f), (None, 0)))(1.0, ns), expected)
 
 
+@pytest.mark.sample(2)
 def test_inside_scan(run: Any) -> None:
     """Tapes of loops in loops: the inner one's length is known to nobody before."""
 

@@ -12,7 +12,7 @@ from tests.programs.corpus_queues import NATIVE
 from tests.programs.observe import Maker, verdict
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(
     "maker", NATIVE + corpus_paths.NATIVE + corpus_positions.NATIVE, ids=lambda m: m.__name__
 )

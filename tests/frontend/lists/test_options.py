@@ -105,7 +105,7 @@ def _told(x: Any) -> Any:
 CALLS = [(np.sin(np.arange(9.0) * s) * 2, t) for s, t in ((1, 1), (2.5, 4), (0.3, 2), (7, 3))]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "f",
     [trades, first_an_integer, none_or_a_number, items_are_replaced_and_taken, of_known_length, paths]

@@ -10,7 +10,7 @@ from tests.programs import corpus_tables
 from tests.programs.observe import Maker, verdict
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("maker", corpus_tables.NATIVE, ids=lambda m: m.__name__)
 def test_what_should_be_native_is(maker: Maker) -> None:
     assert verdict(maker) == ("native", "")

@@ -303,7 +303,7 @@ MADE_INSIDE = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("f", MADE_INSIDE.values(), ids=MADE_INSIDE)
 def test_callables_that_hold_traced_values(f):
     """They are made inside the run, so there is nothing to capture, whichever transformation traces."""

@@ -58,7 +58,7 @@ def _shown(x: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
-@pytest.mark.sample(5)
+@pytest.mark.sample(15)
 @pytest.mark.parametrize(
     "name,pair", [(n, p) for k, p in enumerate(PAIRS) for n in itertools.islice(USES, k % 2, None, 2)]
 )

@@ -30,7 +30,7 @@ def nested(g: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", ALL)
-@pytest.mark.sample(6)
+@pytest.mark.sample(18)
 def test_every_op(case: Any) -> None:
     fn, xs = floats(case)
     if not xs or not fn(*xs) or case.orders < 2:

@@ -54,7 +54,7 @@ def pulled_back(case: Any, args: tuple[Any, ...]) -> list[Any] | None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 def test_recipes_do_what_rules_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for case in CASES[name]:
         args = case.args()

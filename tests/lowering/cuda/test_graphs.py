@@ -148,6 +148,7 @@ PARTS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PARTS)
 def test_parts_between_what_the_host_does_are_graphs(name: str) -> None:
     f, count = PARTS[name]

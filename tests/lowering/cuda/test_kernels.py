@@ -108,6 +108,7 @@ def test_indices_are_checked_by_the_threads_that_use_them() -> None:
     np.testing.assert_array_equal(got, x[i] * 2)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_function_assembles_without_calls_to_the_outside(dtype: type) -> None:
     k = Builder("all")

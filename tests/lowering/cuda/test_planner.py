@@ -84,7 +84,7 @@ CASES = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CASES)
 def test_every_kind_gives_what_the_cpu_gives(name: str) -> None:
     f, x, wanted, exact = CASES[name]

@@ -130,6 +130,7 @@ def test_gradients_of_convolutions_take_image_by_image() -> None:
     np.testing.assert_allclose(tj.jit(tj.grad(f))(k), want, rtol=1e-10)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_small_matrices_and_vectors(dtype: Any) -> None:
     """Of all lengths about a vector register, in each layout; the sum of a row is one of multiples of the rows."""

@@ -16,6 +16,7 @@ RNG = np.random.default_rng(0)
 SIZES = [65_536, 8 * 8192 + 1, 17 * 8192, 257 * 8192 - 5]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("n", "dtype"), [(SIZES[3], np.float64), (SIZES[1], np.float32), (SIZES[2], np.complex128)]
 )

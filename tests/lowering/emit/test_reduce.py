@@ -51,7 +51,7 @@ def test_long_sums_in_blocks_compile_once() -> None:
     np.testing.assert_allclose(tj.jit(lambda x: x.sum())(x), x.sum(), rtol=1e-13)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "shape", [(3, 1), (1,), (1, 1), (4, 1, 1), (2, 3, 1), (1, 5), (0, 1), (5, 0), (1, 3, 1)]
 )
@@ -162,6 +162,7 @@ def random_source(seed: int) -> str:
     return "\n".join(["def program(b, c):", *lines, f"    return {outs}"])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "first", [0, 20, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(40, 120, 20))]
 )

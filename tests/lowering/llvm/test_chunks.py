@@ -29,6 +29,7 @@ def shared(f, *args):
     return compiled(*args), len(functions), sum(name in functions for name in launched)
 
 
+@pytest.mark.sample(2)
 def test_equal_layers_are_one_function(threads):
     x, w = np.random.default_rng(0).standard_normal((2, 300, 300)) / 20
 

@@ -76,6 +76,7 @@ def test_the_loop_of_a_program() -> None:
     assert widths[max(widths)] >= (4 if vector_bits() >= 512 else 2)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_position_has_the_same_bits(dtype: Any) -> None:
     """In whole iterations, in single vectors and alone, whatever is left over."""

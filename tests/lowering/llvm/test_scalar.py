@@ -124,7 +124,7 @@ def test_comparisons_and_select(dtype):
 ALL = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", BF16]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("src", "dst"), list(itertools.product(ALL, ALL)), ids=str)
 def test_casts_are_astype(src, dst):
     src, dst = np.dtype(src), np.dtype(dst)

@@ -26,7 +26,7 @@ def code(f: Any, *args: Any) -> str:
     return f.lower(*args).compile().as_text()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?"])
 @pytest.mark.parametrize("more", [0, 1, 77])

@@ -57,7 +57,7 @@ def assert_same_edges(got: np.ndarray, expected: np.ndarray, xs: list) -> None:
     np.testing.assert_allclose(got[plain], expected[plain], rtol=8 * np.finfo(got.dtype).eps, atol=tiny)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", UNARY)
 def test_edge_values(name, dtype):
@@ -109,7 +109,7 @@ def samples(name: str, dtype: type) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(19)
 def test_calls_out_of_line_give_the_same_bits(monkeypatch, name, dtype):
     xs, unsigned = samples(name, dtype), np.dtype(f"u{np.dtype(dtype).itemsize}")
     for n in (1, 3, 9, len(xs[0])):
@@ -119,7 +119,7 @@ def test_calls_out_of_line_give_the_same_bits(monkeypatch, name, dtype):
         np.testing.assert_array_equal(a.view(unsigned)[plain], b.view(unsigned)[plain])
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("bits", [128, 256, 512])
 def test_every_width_has_the_same_bits(monkeypatch, bits, dtype):
@@ -164,6 +164,7 @@ def chain(k, x):
     return x
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_loops_with_calls_out_of_line_vectorise(dtype):
     program = pointwise(chain, [dtype], dtype)

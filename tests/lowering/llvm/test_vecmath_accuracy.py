@@ -21,7 +21,7 @@ UNARY = [name for name in SINGLE if not any(r.others for r in ROWS if r.name == 
 OTHERS = {"erf": scipy.special.erf, "erfc": scipy.special.erfc, "logistic": scipy.special.expit}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r.name}-{r.domain}")
 def test_float64(row: Row) -> None:
     xs = measure.arguments(row, 60)

@@ -117,7 +117,7 @@ def sample(ranges: list[tuple[float, float]], dtype: Any) -> np.ndarray:
     return x.astype(dtype)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_accuracy(name: str, dtype: Any) -> None:

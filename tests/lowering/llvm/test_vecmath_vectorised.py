@@ -58,7 +58,7 @@ def count(pattern: str, lines: list[str]) -> int:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(40)
 def test_main_loops_are_packed(monkeypatch: Any, target: str, name: str) -> None:
     triple, processor, bits, packed, apart = TARGETS[target]
     other = machine(triple, processor)
@@ -90,7 +90,7 @@ def arguments(name: str, dtype: Any, n: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(9)
 def test_the_same_bits_at_every_position(name: str, dtype: Any) -> None:
     """In whole vectors, their halves and ends, and alone."""
     xs = arguments(name, dtype, 61)

@@ -91,6 +91,7 @@ def _one_by_one(monkeypatch: pytest.MonkeyPatch, f: Any, *args: Any) -> Any:
         return tj.jit(lambda *xs: f(*xs), fallback=False)(*args)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.parametrize("n", [31, 32, 256, 257, 700])
 def test_same_bits_as_one_by_one(name: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +284,7 @@ def _agrees(seed: int, monkeypatch: pytest.MonkeyPatch) -> bool:
 
 
 def test_random_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sum(_agrees(seed, monkeypatch) for seed in range(16)) >= 4
+    assert sum(_agrees(seed, monkeypatch) for seed in range(9)) >= 2
 
 
 @pytest.mark.exhaustive

@@ -183,7 +183,7 @@ def test_the_rows_of_a_matrix_keep_their_length(compiled: list[str]) -> None:
         assert len([t for t in compiled if "params" in t]) == (1 if shared else 2)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("seed", range(16))
 def test_random_programs_with_all_sizes_as_parameters(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit what they give with all sizes as constants, but for sums, which LLVM may add in another order."""

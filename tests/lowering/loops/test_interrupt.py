@@ -54,7 +54,7 @@ def _keyboard() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", LOOPS)
 def test_control_c_stops_a_loop(name: str, compiled: bool) -> None:

@@ -66,7 +66,7 @@ LANES: dict[str, tuple[Callable[..., Any], Any, bool]] = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", LANES)
 def test_same_bits_as_one_by_one(name: str) -> None:
     f, lanes, together = LANES[name]

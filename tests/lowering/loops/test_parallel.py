@@ -169,7 +169,7 @@ def same_bits(f: Callable[..., Any], x: np.ndarray) -> list[np.ndarray]:
     return want or []
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_same_bits_at_every_number_of_threads(name: str, everything_is_worth_it: None) -> None:
     f, x = KERNELS[name]
@@ -179,7 +179,7 @@ def test_the_same_bits_at_every_number_of_threads(name: str, everything_is_worth
         np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_the_same_bits_of_gradients(name: str, everything_is_worth_it: None) -> None:
     f, x = KERNELS[name]

@@ -91,7 +91,7 @@ def read_by_place(a: Any) -> Any:
     return s
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", [*CUT, rows, neighbours, backwards, one_element_decides, sums, read_by_place])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_strips_have_the_bits_of_whole_arrays(

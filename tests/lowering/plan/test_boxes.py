@@ -78,7 +78,7 @@ def random_chain(seed: int) -> tuple[Any, list[np.ndarray]]:
     return fn, [numbers(rng, shape, dtype), numbers(rng, shape, dtype)]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(9)
 @pytest.mark.usefixtures("always")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(

@@ -172,6 +172,7 @@ def undefined_symbols(object_bytes: bytes) -> set[str]:
     }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_objects_need_nothing_from_outside(dtype):
     d = np.dtype(dtype)

@@ -65,7 +65,7 @@ def test_sorting_of_little_or_nothing(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(tj.jit(np.argsort)(x), np.argsort(x))
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("lead", [(), (3,), (2, 2)])
 @pytest.mark.parametrize("n", [5, 8, 40])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -82,7 +82,7 @@ def test_linear_algebra_without_python(dtype: Any, n: int, lead: tuple[int, ...]
             np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance * np.abs(w).max())
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("lead", [(), (3,), (2, 0), (2, 9)])
 @pytest.mark.parametrize("n", [5, 8, 150])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -102,7 +102,7 @@ def updated(x: Any, index: Any, values: Any, fn: Any, mode: Any, wraps: bool = T
     return x
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("method", UFUNCS)
 def test_methods_and_modes(method: str, mode: Any) -> None:

@@ -332,12 +332,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("n", range(len(NATIVE)))
 def test_native_results(n):
     check(*NATIVE[n], native=True)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("n", range(len(LEAVING)))
 def test_results_that_only_python_has(n):
     check(*LEAVING[n], native=False)

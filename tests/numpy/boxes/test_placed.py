@@ -63,7 +63,7 @@ def program(view: Callable[[Any], Any], write: Callable[[Any], None]) -> Callabl
     return run
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("write", [set_all, add, set_first])
 @pytest.mark.parametrize("group", GROUPS)
 def test_writes_reach_the_array(group: str, write: Any) -> None:

@@ -281,6 +281,7 @@ def after(f: Callable[[Held, Any], Any], n: int, x: Any) -> Any:
     return f(held, x)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", ["copied", "watched"])
 @pytest.mark.parametrize("name", WRITES)
 def test_values_are_pythons_and_slopes_are_those_of_differences(
@@ -307,6 +308,7 @@ def test_values_are_pythons_and_slopes_are_those_of_differences(
     assert eager.part.base is eager.line and np.shares_memory(eager.turned, eager.table)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", WRITES)
 def test_derivatives_of_derivatives(name: str) -> None:
     f = WRITES[name]

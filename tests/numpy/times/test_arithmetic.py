@@ -27,7 +27,7 @@ def _operand(seed: int, dtype: str) -> np.ndarray:
     return x if dtype[0] in "mM" else x.astype(dtype)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(29)
 @pytest.mark.parametrize(
     ("name", "left", "right"),
     [(n, a, b) for n in BINARY for a, b in itertools.product(KINDS, KINDS) if a[0] in "mM" or b[0] in "mM"],

@@ -123,7 +123,7 @@ CASES = {
 }
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("name", CASES)
 def test_each_way_of_compiling_with_gradients(name: str) -> None:
     xs, ws, config = CASES[name]

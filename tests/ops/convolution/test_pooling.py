@@ -45,7 +45,7 @@ def distinct(shape: Any, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).permutation(int(np.prod(shape))).reshape(shape) * 0.3 - 2
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", REDUCTIONS)
 @settings(max_examples=15)
 @given(data=st.data())

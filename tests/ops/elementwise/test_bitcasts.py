@@ -19,7 +19,7 @@ PAIRS = list(itertools.permutations([np.int8, np.float16, np.uint32, np.float64]
 BYTES = np.random.default_rng(0).integers(0, 127, (3, 32)).astype(np.uint8)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("old", DTYPES, ids=str)
 def test_view_is_numpys(old: np.dtype) -> None:
     x = BYTES.view(old)

@@ -31,7 +31,7 @@ FAMILY: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("mode", ["clip", "fill", "promise_in_bounds"])
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}-{c[3]}")
 @pytest.mark.parametrize("name", FAMILY)
-@pytest.mark.sample(3)
+@pytest.mark.sample(8)
 def test_scatter(name: str, case: Any, mode: str) -> None:
     fn, combine = FAMILY[name]
     shape, indices_shape, gn, sizes = case

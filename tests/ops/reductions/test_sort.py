@@ -110,7 +110,7 @@ def test_types() -> None:
         sort.sort_op.type(x, axis=0, num_keys=2, stable=True)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
 @pytest.mark.parametrize("shape", [(0,), (1,), (2,), (9,), (10,), (11,), (9, 40), (70, 5), (3, 0), (2, 7, 3)])
 def test_few_elements(shape: tuple[int, ...], dtype: Any) -> None:

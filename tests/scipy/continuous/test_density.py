@@ -36,6 +36,7 @@ CASES: dict[str, Any] = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes(name: str) -> None:
     f = lambda x, q: tree.leaves(CASES[name](x, q))

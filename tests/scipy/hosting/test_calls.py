@@ -33,6 +33,7 @@ def same(f, *args):
     return got
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "f",
     [

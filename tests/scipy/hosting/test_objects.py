@@ -29,6 +29,7 @@ MADE: dict[str, Any] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", MADE)
 def test_values_and_derivatives(name: str) -> None:
     made = MADE[name]

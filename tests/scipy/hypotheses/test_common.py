@@ -96,6 +96,7 @@ _ENDS = dict.fromkeys(
 )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("call", _ENDS)
 def test_some(call: str) -> None:
     compare(call)

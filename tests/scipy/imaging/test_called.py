@@ -42,6 +42,7 @@ CASES: dict[str, Any] = {
 LEFT = {"footprint": pytest.mark.xfail(raises=ArgumentError, reason="a captured footprint is a traced value")}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=LEFT.get(n, ())) for n in CASES])
 def test_values_and_slopes(name: str) -> None:
     f, way = CASES[name], np.cos(np.arange(42.0)).reshape(6, 7)

@@ -29,6 +29,7 @@ WAYS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_values(name: str) -> None:
     f = getattr(ndimage, name)

@@ -39,6 +39,7 @@ def check(order: int, mode: str, only: slice = slice(None)) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("order", "mode"), [(3, "constant"), (2, "nearest"), (1, "grid-constant"), (0, "wrap")]
 )

@@ -38,7 +38,7 @@ def near(f: Any, n: int) -> Any:
     return out.reshape(x.shape)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "options",
     [

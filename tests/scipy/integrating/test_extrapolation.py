@@ -19,7 +19,7 @@ SERIES = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", SERIES)
 def test_limits(name: str) -> None:
     sums, limit = SERIES[name]

@@ -26,6 +26,7 @@ def solved(m: Any, end: float, **options: Any) -> Any:
     return si.solve_ivp(oscillator, (0, end), [2.0, 0.0], args=(m,), rtol=1e-5, atol=1e-7, **options)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_steps_are_those_of_scipy(method: str) -> None:
     got = tj.jit(lambda m: solved(m, 15.0, method=method, dense_output=True))(10.0)
@@ -69,6 +70,7 @@ def test_complex_values() -> None:
         tj.jit(lambda k: f(k, "Radau"))(1.5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_equations_that_depend_on_time(method: str) -> None:
     """Of y' = -k (y - cos 3t) - 3 sin 3t with y(0) = 2: y = cos 3t + exp(-k t)."""

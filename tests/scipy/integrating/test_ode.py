@@ -21,6 +21,7 @@ def solved(r, **options):
     return scipy.integrate.solve_ivp(lorenz, (0, 2), [1.0, 1.0, 1.0], args=(10.0, r), **options)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
 def test_steps_are_those_of_scipy(method: str) -> None:
     for more in ({"t_eval": TIMES}, {}):
@@ -76,6 +77,7 @@ def end(r):
     ).y[0, -1]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", [last, end])
 def test_derivatives(f: Any) -> None:
     """By parameters, initial values and the end of the interval, forward and back."""

@@ -19,7 +19,7 @@ def same(f, *args, rtol=1e-10, atol=1e-12):
         np.testing.assert_allclose(g, w, rtol=rtol, atol=atol)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "f",
     [
@@ -59,7 +59,7 @@ def test_errors_of_smooth_functions_are_quadpacks() -> None:
     same(lambda k: si.quad(lambda x: np.exp(-k * x) * np.sin(x), 0, 2)[1], 0.7, rtol=1e-6)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "f",
     [
@@ -117,7 +117,7 @@ SINGULAR = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", SINGULAR)
 def test_singularities_are_extrapolated(name: str) -> None:
     f, p, slope = SINGULAR[name]

@@ -23,7 +23,7 @@ CASES: dict[str, Any] = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives(name: str) -> None:
     f, k = CASES[name], 0.9

@@ -74,6 +74,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives(name: str, thorough: bool) -> None:
     f, data, points = CASES[name]

@@ -29,6 +29,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes(name: str) -> None:
     f, args = CASES[name]
@@ -58,6 +59,7 @@ LAID = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", LAID)
 def test_results_lie_in_memory_as_scipys(name: str) -> None:
     x, y = np.array([0.5, 1.25, 2.0]), np.random.default_rng(5).normal(size=(4, 5, 6))

@@ -72,11 +72,13 @@ def check_values(f: Any) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values(name: str) -> None:
     check_values(CASES[name])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_values_and_derivatives(name: str) -> None:
     f = SMOOTH[name]
@@ -116,6 +118,7 @@ def dense(places: Any, k: int, x: Any, y: Any, w: Any, s: float, at: Any) -> Any
     return si.BSpline(t, coefficients(q), k)(at)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("k", [2, 3])
 def test_derivatives(k: int) -> None:
     s = 0.8

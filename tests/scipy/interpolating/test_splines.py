@@ -43,6 +43,7 @@ CASES: dict[str, Any] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes(name: str) -> None:
     f = lambda *args: tree.leaves(CASES[name](*args))

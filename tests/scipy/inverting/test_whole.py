@@ -23,6 +23,7 @@ SHAPES: dict[str, tuple[float, ...]] = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_quantiles(name: str) -> None:
     d, shapes = getattr(stats, name), SHAPES[name]

@@ -34,6 +34,7 @@ def same(f: Any, *args: Any) -> None:
         np.testing.assert_allclose(g, w, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ROWS)
 def test_as_scipy(name: str) -> None:
     rows, lower = ROWS[name]

@@ -46,6 +46,7 @@ def _like(x: Any) -> tuple[Any, ...]:
     return x.dtype, x.shape, x.flags.c_contiguous, x.flags.f_contiguous, x.flags.writeable
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SEVERAL)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 def test_several_results_come_as_scipys(name: str, dtype: Any) -> None:

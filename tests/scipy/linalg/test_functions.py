@@ -14,6 +14,7 @@ M = np.random.default_rng(0).normal(size=(4, 4))
 MATRICES = {"real": M, "symmetric": M @ M.T / 4, "complex": M + 1j * M.T, "number": np.array([[2.0]])}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", MATRICES)
 def test_values_and_derivatives(name: str) -> None:
     a = MATRICES[name]

@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_are_real_where_scipys_are(name: str) -> None:
     f = FUNCTIONS[name]
@@ -38,6 +39,7 @@ def test_values_are_real_where_scipys_are(name: str) -> None:
     assert tj.jit(lambda a: f(a))(np.stack([S, S])).shape == (2, 3, 3)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n != "sqrtm"])
 @pytest.mark.parametrize("kind", ["definite", "other", "complex"])
 def test_derivatives(name: str, kind: str) -> None:

@@ -37,6 +37,7 @@ def by_objects(a: Any, method: str) -> Any:
     return so.minimize(cost, start, args=(a,), method=method, constraints=(plane, ball), **options)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("ignore:delta_grad")  # of trust-constr near its end
 @pytest.mark.parametrize(
     ("solve", "method", "far"),

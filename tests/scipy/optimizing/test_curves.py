@@ -22,7 +22,7 @@ def decay(x, a, b):
     return a * np.exp(-b * x)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "f",
     [

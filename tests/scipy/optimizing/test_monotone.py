@@ -14,6 +14,7 @@ import tracejit as tj
 RNG = np.random.default_rng(0)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("increasing", [True, False])
 def test_values_and_derivatives(increasing: bool) -> None:
     def f(y: Any, w: Any) -> Any:

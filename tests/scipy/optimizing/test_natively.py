@@ -34,7 +34,7 @@ def compared(got: Any, want: Any) -> None:
         np.testing.assert_allclose(got[name], want[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "options",
     [{}, {"gtol": 1e-8}, {"maxiter": 5}, {"norm": 2, "xrtol": 1e-3}, {"c1": 0.1, "c2": 0.4}, {"gtol": 0.0}],
@@ -56,6 +56,7 @@ def wavy(x: Any, c: Any) -> Any:
     return np.sum((x - c) ** 4 / 50 + np.sin(5 * x) * 2 + np.exp(-x)) + (x[0] * x[-1]) ** 2
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [{"c1": 0.1, "c2": 0.2}, {"c2": 0.05}])
 def test_steps_in_brackets_that_hardly_shrink(options: Any) -> None:
     compiled = tj.jit(lambda start: so.minimize(wavy, start, args=(1.3,), options=options))
@@ -93,7 +94,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_steps_are_those_of_scipy(name: str) -> None:
     method, given = SETTINGS[name]
@@ -117,7 +118,7 @@ def test_what_was_given_is_used() -> None:
         tj.jit(lambda c: so.minimize(soft, SHORT, args=(c,), jac="2-point").x, fallback=False)(2.0)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("method", ["CG", "Newton-CG", "trust-ncg", "trust-exact", "Nelder-Mead"])
 def test_derivatives(method: str) -> None:
     best = lambda c: so.minimize(soft, SHORT[:2], args=(c,), method=method, tol=1e-10).x
@@ -222,6 +223,7 @@ def test_guesses_that_no_native_loop_takes(method: str) -> None:
         tj.jit(run)(np.ones((2, 2)))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("method", "most"), [("BFGS", 500), ("BFGS", 3), ("Nelder-Mead", 500)])
 def test_scipy_prints_and_warns_with_disp(method: str, most: int, capsys: pytest.CaptureFixture[str]) -> None:
     """As entries of the program, in their order."""

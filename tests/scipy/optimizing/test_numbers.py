@@ -32,7 +32,7 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("n", range(len(SETTINGS)))
 def test_results_are_those_of_scipy(n: int) -> None:
     run = lambda c: so.minimize_scalar(wave, args=(c,), **SETTINGS[n])

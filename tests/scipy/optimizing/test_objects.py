@@ -51,7 +51,7 @@ SEARCHES: dict[str, Any] = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_solvers_take_them(name: str) -> None:
     f = SEARCHES[name]

@@ -52,7 +52,7 @@ def first(out: Any) -> Any:
     return out[0] if isinstance(out, tuple) else out
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", MINIMA)
 def test_minima(name: str) -> None:
     f = MINIMA[name]
@@ -88,6 +88,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers(name: str) -> None:
     f = NUMBERS[name]

@@ -54,7 +54,7 @@ CASES = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives(name: str) -> None:
     f = CASES[name]
@@ -206,6 +206,7 @@ def test_algorithm_748_is_scipys() -> None:
             tj.jit(bad, fallback=False)(1.3)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("args", [lambda k: [k, 2.0], lambda k: np.array([k, 2.0]), lambda k: (k, 2.0)])
 def test_arguments_are_taken_apart(args):
     """SciPy makes no tuple of other sequences there."""

@@ -41,7 +41,7 @@ def walk(method: str, scale: Any) -> Any:
     return r.x, r.nit, np.array(points), count
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("method", GIVEN)
 def test_a_callback_gets_scipys_points(method: str) -> None:
     with tj.config.override(fallback=False):
@@ -126,6 +126,7 @@ def test_bounds_beside_a_callback() -> None:
     np.testing.assert_allclose(slopes, [[0, 0], [0, 1]], atol=1e-9)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", ["BFGS", "SLSQP", "L-BFGS-B"])
 def test_what_python_does(method: str) -> None:
     """Callbacks that end the search, those of SciPy's solvers, and those that see a solver's own memory."""

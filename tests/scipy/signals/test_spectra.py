@@ -16,6 +16,7 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(2, 50))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "f",
     [

@@ -83,6 +83,7 @@ CASES: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives(name: str, thorough: bool) -> None:
     f, *args = CASES[name]
@@ -142,6 +143,7 @@ def test_failures() -> None:
         tj.jit(lambda a: ss.freqresp((a, TWO, C, FEED)))(A)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "kinds", [(np.float32, np.float32), (np.float32, float), (int, np.float32), (complex, float)]
 )

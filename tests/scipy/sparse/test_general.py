@@ -39,7 +39,7 @@ CASES: dict[str, Any] = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes(name: str) -> None:
     check_values(CASES[name], (A.data,), 1e-9, 1e-12)

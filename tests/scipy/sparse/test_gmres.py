@@ -24,6 +24,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_as_scipy(name: str) -> None:
     compiled = tj.jit(lambda a, b: gmres(a, b, **OPTIONS[name]), fallback=False)

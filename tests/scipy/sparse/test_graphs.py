@@ -38,7 +38,7 @@ def same(f: Any, weights: np.ndarray) -> None:
         np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("weights", [SPARSE.data, DENSE], ids=["sparse", "dense"])
 @pytest.mark.parametrize("name", METHODS)
 def test_distances(name: str, weights: np.ndarray) -> None:
@@ -96,6 +96,7 @@ def test_others(f: Any) -> None:
     same(lambda w: f(graph(w)), SPARSE.data)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("weights", [SPARSE.data, DENSE], ids=["sparse", "dense"])
 @pytest.mark.parametrize("options", [{}, {"normed": True}, {"symmetrized": True}, {"use_out_degree": True}])
 def test_laplacian(options: dict[str, Any], weights: np.ndarray) -> None:

@@ -17,6 +17,7 @@ B = RNG.normal(size=12)
 METHODS = {"cg": (cg, A @ A.T), "gmres": (gmres, A), "bicgstab": (bicgstab, A)}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", METHODS)
 def test_solutions_and_derivatives(name: str) -> None:
     method, matrix = METHODS[name]

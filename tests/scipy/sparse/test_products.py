@@ -29,6 +29,7 @@ def _traced(f: Any) -> Any:
     return tj.jit(f, fallback=False)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("kind", ["csr", "csc"])
 def test_another_structure_runs_the_same_program(kind: str, index: Any) -> None:

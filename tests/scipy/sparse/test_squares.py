@@ -21,6 +21,7 @@ def made(a: Any, data: Any) -> Any:
     return sp.csr_array((data, a.indices, a.indptr), shape=a.shape)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", [lsqr, lsmr], ids=lambda f: f.__name__)
 @pytest.mark.parametrize(("a", "damp"), [(TALL, 0.0), (TALL, 0.7), (TALL.T.tocsr(), 0.0)])
 def test_results_and_derivatives(f: Any, a: Any, damp: float) -> None:

@@ -21,6 +21,7 @@ METRICS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("metric", METRICS)
 def test_metrics(metric: str) -> None:
     options = METRICS[metric]

@@ -68,17 +68,20 @@ def check(f: Any, q: np.ndarray) -> None:
         np.testing.assert_allclose(s, (np.asarray(up) - down) / 2e-6, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("q", [ONE, MANY], ids=["one", "many"])
 def test_values_and_slopes(name: str, q: np.ndarray) -> None:
     check(CASES[name], q)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", OF_ONE)
 def test_of_one(name: str) -> None:
     check(OF_ONE[name], ONE)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("q", [ONE, MANY], ids=["one", "many"])
 def test_powers_and_parameters(q: np.ndarray) -> None:
     """Exponents that the program knows, of which three cost nothing; modified Rodrigues parameters."""

@@ -24,14 +24,14 @@ def same(f: Any, *args: Any) -> None:
 MASKS = [RNG.random(shape) < share for shape in ((40,), (9, 11), (4, 5, 6)) for share in (0.3, 0.6, 0.9)]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("mask", MASKS, ids=lambda m: f"{m.ndim}-{m.mean():.1f}")
 def test_regions(mask: np.ndarray) -> None:
     same(lambda m: ndimage.label(m), mask)
     same(lambda m: ndimage.label(m, np.ones((3,) * m.ndim), np.uint8), mask * 1.5)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mask", MASKS, ids=lambda m: f"{m.ndim}-{m.mean():.1f}")
 def test_nearest_holes(mask: np.ndarray) -> None:
     same(lambda m: ndimage.distance_transform_edt(m, return_indices=True), mask)

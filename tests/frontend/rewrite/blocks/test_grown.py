@@ -315,6 +315,7 @@ def conditions_stay_pythons(y):
     return [v for k, v in enumerate(y) if k % 4 == 1], [a * b for a in y[:2] for b in y[:3]]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_lists(name):
     f, args, unrolled = CASES[name]

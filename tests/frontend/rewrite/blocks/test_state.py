@@ -496,8 +496,8 @@ def outcome(seed: int) -> str:
 
 
 def test_random_programs_are_right_or_refused():
-    outcomes = [outcome(seed) for seed in range(10)]
-    assert outcomes.count("equal") >= 5, outcomes
+    outcomes = [outcome(seed) for seed in range(6)]
+    assert outcomes.count("equal") >= 3, outcomes
 
 
 @pytest.mark.exhaustive

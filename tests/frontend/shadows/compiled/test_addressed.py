@@ -92,7 +92,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values(name: str) -> None:
     f = FUNCTIONS[name]

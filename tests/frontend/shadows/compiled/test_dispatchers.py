@@ -59,6 +59,7 @@ def test_what_it_reads_is_captured():
     assert out == 4.0 and capture.paths == ["W"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", [total, several, pair, positive_tails], ids=lambda f: f.__name__)
 def test_numbers_are_pythons(f):
     want, got = f(X), tj.jit(lambda x: f(x), fallback=False)(X)
@@ -136,6 +137,7 @@ def hashed(x: Any) -> Any:
     return x + n % 100
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", [powers, added_up, by_an_inner_function, hashed], ids=lambda f: f.__name__)
 def test_integers_of_known_values_that_leave_64_bits_are_left_to_numba(f: Any) -> None:
     for given in (2.0, 3) if f is not hashed else (X,):

@@ -131,7 +131,7 @@ FUNCTIONS = [learns, scales, replaces, by_property, makes, branches, lambda x, m
 _LONG = [pytest.param(f, True, marks=pytest.mark.exhaustive) for f in FUNCTIONS[2:]]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("f", "captured"),
     [*((f, False) for f in FUNCTIONS), *((f, True) for f in FUNCTIONS[:2]), *_LONG],

@@ -132,7 +132,7 @@ def outcome(f: Any, args: Any) -> Any:
     ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("n", range(len(NATIVE) + len(LEFT)))
 def test_programs_give_what_numba_gives(n: int) -> None:
     f, args = (*NATIVE, *LEFT)[n]
@@ -168,7 +168,7 @@ MIXED = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [

@@ -45,7 +45,7 @@ CASES: list[tuple[Any, tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("n", range(len(CASES)))
 def test_stencils_are_loops(n: int) -> None:
     f, args = CASES[n]

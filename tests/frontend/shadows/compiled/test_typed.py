@@ -58,7 +58,7 @@ def _same(got: Any, want: Any) -> None:
 _DICTS = ("named", "items")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive) if n in _DICTS else n for n in GIVEN]
 )
@@ -127,6 +127,7 @@ def by_module(x: Any) -> Any:
 MADE = [is_of_one_type, by_module, pytest.param(counts, marks=pytest.mark.exhaustive)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", MADE, ids=lambda f: f.__name__)
 def test_made(f: Any) -> None:
     jitted = tj.jit(f, fallback=False)

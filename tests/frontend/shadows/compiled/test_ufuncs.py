@@ -164,6 +164,7 @@ def scaled(x: Any, k: Any, out: Any) -> None:
         out[i] = x[i] * k + i
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("loops", [(F, N), (N, F)])
 def test_numbers_choose_loops_as_numpy_has_them_choose(loops: Any) -> None:
     """One of Python's fits the first loop that takes numbers of its kind, one of NumPy's that of its dtype."""

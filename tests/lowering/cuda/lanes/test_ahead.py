@@ -47,7 +47,7 @@ def ahead(f: Any, *args: Any) -> int:
     return sum(isinstance(s, For) and is_ahead(s) for s in walk(low.program.body.stmts))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("steps", [15, 16, 17, 19, 64])
 def test_steps_left_over(steps: int) -> None:
     x, y = RNG.normal(size=(2, steps, 2500))

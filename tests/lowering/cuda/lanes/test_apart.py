@@ -98,6 +98,7 @@ def half(i, j, x):
     return a, b, c
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("f", "sorts"), [(crossed, 0), (carried, 0), (half, 1)])
 def test_other_loops_stay_whole(f: Any, sorts: int) -> None:
     assert planned(f).count("argsort") == sorts

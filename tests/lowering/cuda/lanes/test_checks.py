@@ -65,7 +65,7 @@ def outcome(f: Any, *args: Any) -> Any:
         return str(e)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", [one, two, through])
 @pytest.mark.parametrize(
     "wrong",
@@ -127,6 +127,7 @@ def chosen(i, j, x):
     return z
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("f", [moved, stopped, chosen])
 def test_what_depends_on_the_steps_stays(f: Any) -> None:
     both(tj.vmap(f), INDEX, OTHER, X, setting="emulate")

@@ -159,7 +159,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], int]] = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CASES)
 def test_lanes_have_the_bits_of_the_cpu(name: str) -> None:
     f, args, lanes = CASES[name]
@@ -180,7 +180,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize(
     ("shape", "lanes"), [((6000, 16), 48), ((40, 20_000), 20_000)], ids=["parts of rows", "parts of columns"]

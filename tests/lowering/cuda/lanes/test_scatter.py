@@ -60,7 +60,7 @@ def counted(i, x):
 CASES = [counted, added, chosen, largest, weighed, by_hand, embedded]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("f", CASES)
 def test_each_place_has_a_thread_that_does_all_of_it_in_order(f: Any) -> None:
     i = WORDS if f is embedded else INDEX

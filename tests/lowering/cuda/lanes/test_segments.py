@@ -198,7 +198,7 @@ ALL = [(of_several, N), (of_several_by_two, N), (of_lanes, 3 * N), (of_lanes_of_
 ALL += [(of_gradients, 3 * N), (in_turn, 20 * (N - 2))]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("f", "count"), ALL)
 def test_several_arrays_and_lanes_are_sorted_once(f: Any, count: int) -> None:
     with tj.config.override(cuda="sanitize"):

@@ -66,6 +66,7 @@ CASES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex64])
 def test_layouts(name: str, dtype: Any) -> None:

@@ -118,7 +118,7 @@ def rooms() -> Iterator[Any]:
     device.room = before
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_the_same_on_every_card(name: str, rooms: Any) -> None:
     f, args = PROGRAMS[name]

@@ -47,6 +47,7 @@ def heat(x: Any) -> Any:
     return tj.lax.fori_loop(0, 4, step, x)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shape", [(131, 195), (258, 66), (1100, 18)])
 def test_five_points_of_all_sizes(shape: tuple[int, int]) -> None:
     x = some(*shape)
@@ -75,7 +76,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 ALIKE = ("without the middle", "backwards", "transposed", "corners of a cube", "two arrays")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.exhaustive] * (n in ALIKE)) for n in CASES]
 )

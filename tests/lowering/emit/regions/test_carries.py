@@ -81,7 +81,7 @@ def test_known_lengths(name: str, length: int) -> None:
         assert not loops_with(low, Copy)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", BODIES)
 def test_traced_lengths(name: str) -> None:
     count, body, _ = BODIES[name]
@@ -89,7 +89,7 @@ def test_traced_lengths(name: str) -> None:
         check(lambda n, *xs: count_to(n, lambda i, c: body(*c), list(xs)), np.int64(n), *carries(count))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", BODIES)
 def test_while_loops_whose_condition_reads_the_carry(name: str) -> None:
     count, body, _ = BODIES[name]

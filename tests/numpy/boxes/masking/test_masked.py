@@ -108,7 +108,7 @@ IN_PLACE: list[Callable[[Any], Any]] = [
 ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("f", IN_PLACE)
 def test_elements_that_stay_in_place(f: Callable[[Any], Any]) -> None:
     compiled = tj.jit(f)
@@ -272,7 +272,7 @@ DIFFERENTIATED: list[Callable[[Any], Any]] = [
 ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", DIFFERENTIATED)
 def test_derivatives(f: Callable[[Any], Any]) -> None:
     want = slopes(f, X)

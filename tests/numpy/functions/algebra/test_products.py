@@ -13,6 +13,7 @@ from tracejit.test_util import check_grads
 A = np.random.default_rng(0).normal(size=(3, 3))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("n", [-1, 0, 1, 2, 5])
 def test_matrix_power(n: int) -> None:
     for a in (A, np.stack([A, A + 1])):

@@ -22,7 +22,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("mode, options", OPTIONS)
 @pytest.mark.parametrize("width", [0, 1, (2, 1), ((0, 2), (3, 0)), ((7, 5), (4, 9))])
-@pytest.mark.sample(8)
+@pytest.mark.sample(20)
 def test_as_numpy(mode: str, options: dict[str, Any], width: Any) -> None:
     f = lambda x: np.pad(x, width, mode, **options)
     for x in (X, (X * 10).astype(int)):

@@ -21,7 +21,7 @@ def vector(n: int, dtype: str, seed: int) -> np.ndarray:
     return (x + 1j * rng.integers(-5, 6, n) if np.dtype(dtype).kind == "c" else x).astype(dtype)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("f", [np.convolve, np.correlate])
 @pytest.mark.parametrize("mode", MODES)
 def test_values(f: Any, mode: str) -> None:
@@ -76,7 +76,7 @@ def test_errors() -> None:
             tj.jit(bad)(x)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("f", [np.convolve, np.correlate])
 def test_infinities_meet_no_zeros_beyond_the_ends(f: Any, mode: Any) -> None:

@@ -34,7 +34,7 @@ def same(got: Any, want: Any) -> None:
         np.testing.assert_array_equal(g, w)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_traced_sets_are_numpys(name: str, dtype: Any) -> None:

@@ -29,7 +29,7 @@ def test_bincount_of_a_given_length() -> None:
     np.testing.assert_array_equal(tj.jit(lambda k: np.bincount(k))(K), np.bincount(K))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("bins", [1, 7, [-1.0, 0.0, 0.5, 3.0], [0.0, 0.0, 1.0]])
 @np.errstate(all="ignore")
 def test_histogram(bins: object) -> None:
@@ -69,7 +69,7 @@ def test_bincount_checks_that_minlength_suffices() -> None:
             g(np.array(x))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_values_at_the_edges_of_equal_bins(seed: int) -> None:
     """Where rounding decides: multiples of a tenth, small integers, numbers of few digits."""

@@ -16,7 +16,7 @@ A = RNG.normal(size=(5, 7))
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
-@pytest.mark.sample(8)
+@pytest.mark.sample(20)
 def test_every_method_at_every_place(method: str, n: int) -> None:
     x, q = A[0, :n], np.linspace(0, 1, 29)
     holes = np.concatenate([x, [np.nan, np.nan]])
@@ -25,6 +25,7 @@ def test_every_method_at_every_place(method: str, n: int) -> None:
         np.testing.assert_allclose(way(f)(q), f(q), rtol=1e-13)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", ["linear", "hazen", "median_unbiased"])
 def test_derivatives(method: str) -> None:
     check_grads(lambda x, q: np.quantile(x, q, axis=1, method=method), (A, np.array([0.23, 0.61])), order=2)

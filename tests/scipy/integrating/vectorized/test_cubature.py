@@ -37,7 +37,7 @@ CASES = {
 SLOW = ("one dimension", "arrays", "points", "none")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive if n in SLOW else ()) for n in CASES]
 )

@@ -34,7 +34,7 @@ CASES = {
 OFTEN = ("kinds", "last term too large", "logarithms", "not finite")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n in OFTEN else pytest.mark.exhaustive) for n in CASES]
 )
@@ -58,7 +58,7 @@ DERIVATIVES = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", DERIVATIVES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_derivatives(name: str) -> None:

@@ -60,7 +60,7 @@ CASES = {
 SLOW = ("a later first level", "one level", "tolerances", "reversed", "ends", "logarithms", "first level")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive if n in SLOW else ()) for n in CASES]
 )
@@ -80,7 +80,7 @@ DERIVATIVES = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", DERIVATIVES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_derivatives(name: str) -> None:

@@ -33,7 +33,7 @@ def solved(data: Any, box: Any, **options: Any) -> Any:
     return so.least_squares(decay, [1.0, 1.0, 0.355], args=(data,), bounds=box, **options)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("box", BOXES)
 @pytest.mark.parametrize(
     "options",

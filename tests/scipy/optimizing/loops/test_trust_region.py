@@ -25,7 +25,7 @@ def slopes(p: Any, y: Any) -> Any:
     return np.stack([e, -p[0] * T * e, np.ones_like(T)], axis=1)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "options",
     [

@@ -60,6 +60,7 @@ def problem(rng: Any, i: int) -> Any:
     return x, low, high, i % 4 != 0
 
 
+@pytest.mark.sample(2)
 @np.errstate(all="ignore")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_loop_takes_the_steps_of_scipy(name: str) -> None:
@@ -111,6 +112,7 @@ def bounds(c: Any) -> Any:
     return [(-2.0, c / 18), (None, 2.0), (-1.0, 0.75)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("bounded", [False, True])
 def test_results_have_all_fields(bounded: bool) -> None:
     limited = bounds(9.0) if bounded else None
