@@ -103,6 +103,7 @@ class Python:
         self.refused: dict[Any, Refusal] = {}
         self.told = False
         self.changes = False  # whether a program changes objects of outside
+        self.chooses = False  # whether a result of a program is of one of several types
 
     @property
     def allowed(self) -> bool:
@@ -154,10 +155,12 @@ class Python:
     def accept(self, program: Any) -> None:
         """Look at a program that was traced; an exception refuses it."""
         self.changes = self.changes or program.changes
+        self.chooses = self.chooses or program.chooses
 
     def runs_in_derivatives(self) -> bool:
-        """Whether a derivative is taken outside of jit of a function that changes objects: it is run as the rest is."""
-        return self.changes and self.allowed and differentiates_eagerly()
+        """Whether a derivative is taken outside of jit of a function that changes objects, or gives a result of one of
+        several types, which are other numbers to differentiate: it is run as the rest is."""
+        return (self.chooses or (self.changes and self.allowed)) and differentiates_eagerly()
 
     def remember(self, key: Any, refusal: Refusal) -> None:
         """Calls with this signature are Python's."""

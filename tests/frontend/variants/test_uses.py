@@ -95,6 +95,25 @@ def test_which_tuple_it_is_is_not_lost() -> None:
     assert g(-1.0) == (None, None)
 
 
+CHOSEN: dict[str, Callable[[Any, Any], Any]] = {
+    "number": lambda c, x: x if c > 0 else 1,
+    "tuple": lambda c, x: (x, 2.0) if c > 0 else (2.0 * x, x, x * x),
+    "part": lambda c, x: [x if c > 0 else 0, x * x],
+}
+
+
+@pytest.mark.parametrize("fallback", [True, False])
+@pytest.mark.parametrize("name", CHOSEN)
+def test_derivatives_outside_of_jit_see_the_result_that_is_there(name: str, fallback: bool) -> None:
+    """Not the numbers of all forms that the program has."""
+    f = CHOSEN[name]
+    g = tj.jit(f, fallback=fallback)
+    for c in (1.0, -1.0):
+        (want, pull), (got, push) = tj.vjp(f, c, 3.0), tj.vjp(g, c, 3.0)
+        assert _shown(got) == _shown(want) and _shown(push(want)) == _shown(pull(want))
+        assert _shown(tj.jvp(g, (c, 3.0), (0.0, 1.0))) == _shown(tj.jvp(f, (c, 3.0), (0.0, 1.0)))
+
+
 def test_derivatives_go_through() -> None:
     def f(x):
         best = None

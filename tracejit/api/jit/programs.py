@@ -110,6 +110,7 @@ class Program:
         self.acts = JOURNAL in jaxpr.effects  # it prints or the like
         self.warns = self.acts and warned.warns(jaxpr)
         self.changes = store is not None and store.writes
+        self.chooses = False  # whether a result is of one of several types
         self.stores = self.acts and self.changes
         self.fast: dict[Any, Any] = {}  # functions for calls with objects, which calls with others share
 

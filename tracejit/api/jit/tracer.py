@@ -34,6 +34,7 @@ from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.numbered import Numbered
 from tracejit.frontend.raw.numbers import LENT, Raw
 from tracejit.frontend.shadows.host import run_later
+from tracejit.frontend.variants.node import Variant
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -182,6 +183,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         store,
     )
     _note(program, call, session)
+    program.chooses = session.has_variants and any(map(_is_variant, tree.leaves(out, _is_variant)))
     assumptions.settle(program)
     places = places_of(boxes, capture.held, consts)
     program.needed, program.apart, program.distinct = (
@@ -264,6 +266,10 @@ def _result(
     store = Store(session, given)
     store.write(out)
     return store.leaves, tree.structure([0] * len(store.leaves)), store
+
+
+def _is_variant(x: Any) -> bool:
+    return type(x) is Variant
 
 
 def _is_stored(x: Any) -> bool:
