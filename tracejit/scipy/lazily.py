@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.numpy.operands import has_box
+from tracejit.scipy.hosting import narrow
 from tracejit.scipy.hosting.calls import others
 from tracejit.tracing import call_user, is_tracing
 
@@ -63,7 +64,9 @@ class Part:
             kwargs.pop("_no_deco", None)  # what functions of scipy.stats say to one another
             scipys = getattr(self.load(), name)
             if has_box(args) or (kwargs and has_box(kwargs.values())):
-                return as_numpys(scipys, args, kwargs, fn(*args, **kwargs), ordered=True)
+                out = as_numpys(scipys, args, kwargs, fn(*args, **kwargs), ordered=True)
+                narrow.check(scipys, args, kwargs, out)
+                return out
             return plain(scipys, args, kwargs)
 
         if not call.__doc__:

@@ -17,6 +17,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
+from tracejit.ir.values import Value
 from tracejit.numpy.operands import dtype_of, raw, result_type, store
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.building.dims import normalize_axis
@@ -49,8 +50,11 @@ def kind_of(x: Any, output: Any) -> Any:
 
 
 def done(name: str, result: Any, x: Any, output: Any) -> Any:
-    """The result in the dtype that is asked for, or in the array that is given."""
-    result = result.astype(kind_of(x, output))
+    """The result in the dtype that is asked for, or in the array that is given. Numbers are truth values if they are
+    not zero once they are cut off."""
+    kind = kind_of(x, output)
+    cut = kind.kind == "b" and result.dtype.kind != "b"
+    result = tnp.trunc(result) != 0 if cut else result.astype(kind)
     return (
         result if output is None or isinstance(output, (type, str, np.dtype)) else store(output, result, name)
     )
@@ -97,8 +101,27 @@ def _correlate1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: 
         return _by_convolution(padded, weights, (axis,))
     padded = tnp.moveaxis(padded, axis, 0)
     n = x.shape[axis]
-    terms = (padded[k : k + n] * weights[k] for k in range(weights.shape[0]))
+    parts = [padded[k : k + n] for k in range(weights.shape[0])]
+    if dtypes.is_inexact(kind) or dtypes.is_complex(x.dtype):
+        terms = [part * weights[k] for k, part in enumerate(parts)]
+    else:
+        terms = _in_scipys_order(parts, raw(weights))
     return tnp.moveaxis(functools.reduce(operator.add, terms), 0, axis)
+
+
+def _in_scipys_order(parts: list[Any], weights: Any) -> list[Any]:
+    """The terms of a correlation as SciPy adds them, whose sum is cut off: those of symmetric weights by pairs, after
+    the middle one; the last one first of others. Raises ArgumentError for traced weights."""
+    if isinstance(weights, Value):
+        problem = "traced weights have no traced form where the result is of integers"
+        raise ArgumentError(name="correlate1d", problem=problem)
+    half, eps = len(parts) // 2, np.finfo(float).eps
+    if len(parts) % 2:
+        for sign in (1, -1):
+            if np.all(np.abs(weights[:half] - sign * weights[:half:-1]) <= eps):
+                pairs = zip(parts[:half], parts[:half:-1], weights, strict=False)
+                return [parts[half] * weights[half], *((a + sign * b) * w for a, b, w in pairs)]
+    return [parts[-1] * weights[-1], *(a * w for a, w in zip(parts[:-1], weights, strict=False))]
 
 
 def _by_convolution(padded: Any, weights: Any, axes: tuple[int, ...]) -> Any:
@@ -235,7 +258,12 @@ def uniform_filter1d(
     """Means of `size` elements along one axis."""
     if size < 1:
         raise ArgumentError(name="uniform_filter1d", problem="incorrect filter size")
-    return correlate1d(wrap(raw(input)), np.full(size, 1 / size), axis, output, mode, cval, origin)
+    if dtypes.is_inexact(kind := kind_of(input, output)):
+        return correlate1d(wrap(raw(input)), np.full(size, 1 / size), axis, output, mode, cval, origin)
+    x = precise(input)
+    axis = normalize_axis("uniform_filter1d", axis, x.ndim)
+    sums = _correlate1d(x, np.ones(size), axis, mode, cval, origin, kind)
+    return done("uniform_filter1d", sums / size, input, output)
 
 
 @PART.function
@@ -284,6 +312,8 @@ def _edges(name: str, across: list[float]) -> Any:
         input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
     ) -> Any:  # fmt: skip
         x, kind = wrap(raw(input)), kind_of(input, output)
+        if kind.kind == "b":
+            raise ArgumentError(name=name, problem="differences as truth values have no traced form")
         axis = normalize_axis(name, axis, x.ndim)
         modes = each(mode, x.ndim)
         x = correlate1d(x, np.array([-1.0, 0, 1]), axis, kind, modes[axis], cval)

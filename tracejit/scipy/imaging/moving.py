@@ -9,10 +9,11 @@ import numpy as np
 from tracejit import dtypes
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.operands import raw, store
 from tracejit.scipy.imaging import splines
 from tracejit.scipy.imaging.filters import PART, kind_of, precise
-from tracejit.tracing import wrap
+from tracejit.tracing import caller, to_raw, wrap
 
 
 def check(name: str, order: Any, mode: Any, ndim: int = 1) -> None:
@@ -27,12 +28,17 @@ def check(name: str, order: Any, mode: Any, ndim: int = 1) -> None:
 
 
 def given(name: str, out: Any, x: Any, output: Any) -> Any:
-    """The result in the dtype that is asked for: integers are rounded, halves away from zero."""
+    """The result in the dtype that is asked for: integers are rounded, halves away from zero. Where the last bits
+    decide an integer or a truth value, Python does the call."""
     kind = kind_of(x, output)
+    if kind.kind in "biu" and caller.does_over():
+        near = tnp.abs(out - tnp.floor(out) - 0.5) < 1e-9 * (1 + tnp.abs(out))
+        near = (out != 0) & (out != 1) if kind.kind == "b" else near
+        leave_if(to_raw(tnp.any(near)), "a number that the last bits round up or down")
     if kind.kind in "iu":
         limits = np.iinfo(kind)
         out = tnp.clip(tnp.trunc(out + tnp.where(out > 0, 0.5, -0.5)), float(limits.min), float(limits.max))
-    out = out.astype(kind)
+    out = tnp.trunc(out) != 0 if kind.kind == "b" else out.astype(kind)
     asked = output is None or isinstance(output, (type, str, np.dtype))
     return out if asked else store(output, out, name)
 

@@ -14,6 +14,8 @@ from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
 from tracejit.scipy.hosting.likeness import Like, floats, placed, refuse, require
+from tracejit.scipy.linalg.calling import leave
+from tracejit.tracing import to_raw
 
 
 class BarycentricInterpolator(metaclass=Like):
@@ -23,6 +25,10 @@ class BarycentricInterpolator(metaclass=Like):
         if yi is None:
             refuse("BarycentricInterpolator", "no `yi`", "give the values")
         self.xi, yi = tnp.asarray(xi).astype(float), floats(yi)
+        if rng is None:
+            leave(
+                "BarycentricInterpolator", to_raw(yi), "SciPy draws the order of the points from numpy.random"
+            )
         self.axis = axis % yi.ndim
         self.yi = tnp.moveaxis(yi, self.axis, 0)
         if self.yi.shape[0] != self.xi.size:

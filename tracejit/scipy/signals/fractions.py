@@ -34,7 +34,7 @@ def _distances(p: Any) -> Any:
 def unique_roots(p: Any, tol: Any = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
     """The roots that differ by more than `tol`, and how many there are of each."""
     _check_kind(rtype)
-    p = tnp.asarray(p)
+    p = tnp.array(p)
     leave_if(to_raw(tnp.any(~(_distances(p) > tol))), _TOGETHER)
     p = p.astype(float) if rtype in ("avg", "mean") and not dtypes.is_inexact(p.dtype) else p
     return p, tnp.ones(p.shape, np.int64)

@@ -136,7 +136,7 @@ def resample_poly(
         after += 1
     h = np.concatenate([np.zeros(before, h.dtype), h, np.zeros(after, h.dtype)])
     ground = _BACKGROUNDS[padtype](x, axis=axis, keepdims=True) if padtype in _BACKGROUNDS else None
-    y = upfirdn(h, x if ground is None else x - ground, up, down, axis)
+    y = tnp.copy(upfirdn(h, x if ground is None else x - ground, up, down, axis))  # not a view with steps
     y = tnp.moveaxis(tnp.moveaxis(y, axis, 0)[removed : removed + n_out], 0, axis)
     return y if ground is None else y + ground
 

@@ -159,7 +159,13 @@ def _cross(
         rows, others = (tnp.pad(r, [(0, 0)] * (r.ndim - 1) + [(0, n - r.shape[-1])]) for r in (rows, others))
     cut = _Segments(n, window, nperseg, noverlap, nfft, trend)
     power, one = _power(rows, others, cut, fs, one_sided, scaling)
-    return cut.frequencies(fs, one), tnp.moveaxis(_averaged(power, average), -1, place)
+    out = tnp.moveaxis(_averaged(power, average), -1, place)
+    return cut.frequencies(fs, one), _real_part(out) if y is x else out
+
+
+def _real_part(power: Any) -> Any:
+    """Powers as SciPy has them: in the memory of complex numbers."""
+    return power.astype(np.result_type(power.dtype, np.complex64)).real
 
 
 def csd(
@@ -227,6 +233,7 @@ def spectrogram(
     one = _one_sided(return_onesided, rows)
     if mode == "psd":
         out, one = _power(rows, rows, cut, fs, return_onesided, scaling)
+        out = _real_part(out)
     elif mode in ("complex", "magnitude"):
         out = cut.scaled(rows, one, fs, scaling)
         out = tnp.abs(out) if mode == "magnitude" else out
