@@ -168,9 +168,10 @@ CASES: dict[str, list[Case]] = {
             case(lambda a: _svd(a, full_matrices=False), regular(*shape))
             for shape in [(4, 2), (3, 3), (2, 4), (2, 3, 2)]
         ],
-        case(_svd, regular(3, 3)),
+        *[case(_svd, regular(*shape)) for shape in [(3, 3), (4, 3), (2, 3)]],
         case(pair(lambda z: _svd(z, full_matrices=False)), regular(4, 3), normal(4, 3)),
         case(pair(lambda z: _svd(z, full_matrices=False)), *COMPLEX),
+        case(pair(_svd), regular(2, 3), normal(2, 3)),
     ],
     "svdvals": [
         case(d.svd.svdvals, regular(3, 4)),

@@ -402,8 +402,6 @@ def test_matrices_without_elements(shape: Any) -> None:
 
 def test_unsupported_derivatives_say_so() -> None:
     with pytest.raises(errors.NotDifferentiableError):
-        tj.grad(lambda a: np.linalg.svd(a)[0].sum())(normal(3, 2))
-    with pytest.raises(errors.NotDifferentiableError):
         tj.grad(lambda a: np.linalg.qr(a, "complete")[0].sum())(normal(3, 2))
 
 

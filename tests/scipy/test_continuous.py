@@ -50,12 +50,14 @@ SHAPES = {
 AREAS = {"gausshyper", "genhyperbolic", "geninvgauss", "norminvgauss", "vonmises", "vonmises_line"}
 METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 #: Of these the slope of the density is not known; the slopes by the first shape of others are not known.
-WITHOUT_DENSITY = {"kstwobign", "ksone", "landau", "ncf", "nct"}
+WITHOUT_DENSITY = {"kstwobign", "ksone", "landau"}
 UNKNOWN_SLOPES = {
     "erlang",
     "gausshyper",
     "geninvgauss",
     "genhyperbolic",
+    "ncf",
+    "nct",
     "ncx2",
     "tukeylambda",
     *WITHOUT_DENSITY,
@@ -143,3 +145,27 @@ def test_frozen_distributions_with_traced_parameters() -> None:
     np.testing.assert_allclose(tj.jit(f)(1.3), f(1.3), rtol=1e-12)
     near = (f(1.3 + 1e-6) - f(1.3 - 1e-6)) / 2e-6
     np.testing.assert_allclose(tj.grad(f)(1.3), near, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "degrees"), [("nct", (3.0,)), ("nct", (0.6,)), ("ncf", (3.0, 5.0))])
+def test_derivatives_of_what_is_not_central(name: str, degrees: tuple[float, ...]) -> None:
+    """By the place and by how far it is from the middle; those by the degrees are not known."""
+    at, h = np.array([0.4, 0.9, 2.5]), 1e-4
+    for m in ("pdf", "cdf", "sf", "ppf"):
+        x = at if m != "ppf" else np.array([0.2, 0.5, 0.9])
+        f = lambda nc, x, m=m: getattr(getattr(stats, name), m)(x, *degrees, nc)
+        for n in (0, 1):
+            g = (lambda nc, f=f, x=x: f(nc, x)) if n == 0 else (lambda x, f=f: f(0.8, x))
+            place = np.full(3, 0.8) if n == 0 else x
+            near = (8 * (g(place + h) - g(place - h)) - g(place + 2 * h) + g(place - 2 * h)) / (12 * h)
+            np.testing.assert_allclose(tj.jvp(g, (place,), (np.ones(3),))[1], near, rtol=1e-8, atol=1e-10)
+    with pytest.raises(tj.errors.NotDifferentiableError, match="operand number 2"):
+        tj.grad(lambda d: stats.nct.pdf(0.4, d, 0.8))(3.0)
+
+
+def test_densities_at_infinity() -> None:
+    at = np.array([-np.inf, np.inf, 0.5])
+    for name in ("landau", "nct", "ncf"):
+        f = lambda x, n=name: getattr(theirs, n).pdf(x, *shapes_of(n))
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(tj.jit(f)(at), f(at), rtol=1e-12)

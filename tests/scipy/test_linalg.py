@@ -132,6 +132,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "hankel two": (sl.hankel, (b, normal(3))),
     "khatri_rao": (sl.khatri_rao, (normal(2, 3), normal(4, 3))),
     "norm": (lambda a: sl.norm(a, 2), (A,)),
+    "svd rows more": (lambda a: (lambda v: v.T @ v)(sl.svd(a)[2][3:]), (normal(3, 5),)),
+    "svd columns more": (lambda a: (lambda u: u @ u.T)(sl.svd(a)[0][:, 3:]), (normal(5, 3),)),
 }
 CONSTANT = {
     "schur": (sl.schur, (C,)),
@@ -183,6 +185,8 @@ def test_derivatives(name: str) -> None:
         (lambda a, b: sl.lu_solve(sl.lu_factor(a), b), (A, b)),
         (lambda a: sl.sqrtm(a).real, (S,)),
         (lambda ab, b: sl.solve_banded((1, 1), ab, b), (BAND, b)),
+        (lambda a: (lambda n: n @ n.T)(sl.null_space(a)), (normal(2, 4),)),
+        (lambda a: (lambda n: n @ n.T)(sl.null_space(a.T @ a)), (normal(2, 4),)),
     ],
 )
 def test_second_derivatives(fn: Any, args: Any) -> None:

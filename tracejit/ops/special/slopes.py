@@ -48,9 +48,85 @@ slopes("_lambertw", lambda y, z, k, tolerance: 1 / (z + exp(y)))
 slopes("_smirnovc", None, lambda y, n, x: f("_smirnovp", n, x) * -1)
 slopes("_landau_cdf", lambda y, x, m, s: f("_landau_pdf", x, m, s))
 slopes("_landau_sf", lambda y, x, m, s: f("_landau_pdf", x, m, s) * -1)
-slopes("_nct_sf", lambda y, x, df, nc: f("_nct_pdf", x, df, nc) * -1)
 slopes("_ncx2_sf", lambda y, x, df, nc: f("_ncx2_pdf", x, df, nc) * -1)
-slopes("_ncf_sf", lambda y, x, n, m, nc: f("_ncf_pdf", x, n, m, nc) * -1)
+
+# ---------------------------------------------------------------- Student's t and F, not central
+
+
+def _moment(p: int, x: Term, df: Term, nc: Term) -> Term:
+    """The mean of s**p times the normal density at x s - nc, where df s² is a chi square of df degrees: for p = 1 the
+    density, for others that of df + p - 1 degrees at another place."""
+    more = df + (p - 1)
+    ratio = sqrt(more / df)
+    whole = lgamma(more / 2) - lgamma(df / 2) - log(df / 2) * ((p - 1) / 2)
+    return ratio * exp(whole) * f("_nct_pdf", x * ratio, more, nc)
+
+
+def _mean(x: Term, df: Term, nc: Term) -> Term:
+    """That for p = 0; of one degree and less by parts."""
+    few = where(df, "le", 1, df * 0 + 1, df * 0)
+    direct = _moment(0, x, df + few, nc)
+    parts = ((df + x * x) * _moment(2, x, df, nc) - x * nc * f("_nct_pdf", x, df, nc)) / df
+    return where(df, "le", 1, parts, direct)
+
+
+slopes(
+    "_nct_pdf",
+    lambda y, x, df, nc: nc * _moment(2, x, df, nc) - x * _moment(3, x, df, nc),
+    None,
+    lambda y, x, df, nc: x * _moment(2, x, df, nc) - nc * y,
+)
+slopes(
+    "_nct_sf", lambda y, x, df, nc: f("_nct_pdf", x, df, nc) * -1, None, lambda y, x, df, nc: _mean(x, df, nc)
+)
+slopes("nctdtr", None, lambda y, v, c, t: _mean(t, v, c) * -1, lambda y, v, c, t: f("_nct_pdf", t, v, c))
+slopes(
+    "nctdtrit",
+    None,
+    lambda t, v, c, p: _mean(t, v, c) / f("_nct_pdf", t, v, c),
+    lambda t, v, c, p: 1 / f("_nct_pdf", t, v, c),
+)
+
+
+def _next(x: Term, n: Term, m: Term, nc: Term) -> Term:
+    """The density with two degrees more, of the same ratio of sums of squares."""
+    part = n / (n + 2)
+    return part * f("_ncf_pdf", x * part, n + 2, m, nc)
+
+
+def _density_by_place(y: Term, x: Term, n: Term, m: Term, nc: Term) -> Term:
+    """Of a sum over Poisson's probabilities, whose mean is nc/2: the terms are powers of x and of m + n x."""
+    over = n / (m + n * x)
+    return ((n / 2 - 1) / x - (n + m) / 2 * over) * y + nc / 2 * _next(x, n, m, nc) * (1 / x - over)
+
+
+def _less(y: Term, n: Term, m: Term, nc: Term, x: Term) -> Term:
+    """How the probability changes with nc."""
+    return (f("ncfdtr", n + 2, m, nc, x * n / (n + 2)) - y) / 2
+
+
+slopes(
+    "_ncf_pdf",
+    _density_by_place,
+    None,
+    None,
+    lambda y, x, n, m, nc: (_next(x, n, m, nc) - y) / 2,
+)
+slopes(
+    "_ncf_sf",
+    lambda y, x, n, m, nc: f("_ncf_pdf", x, n, m, nc) * -1,
+    None,
+    None,
+    lambda y, x, n, m, nc: _less(1 - y, n, m, nc, x) * -1,
+)
+slopes("ncfdtr", None, None, _less, lambda y, n, m, c, x: f("_ncf_pdf", x, n, m, c))
+slopes(
+    "ncfdtri",
+    None,
+    None,
+    lambda x, n, m, c, p: _less(p * 1, n, m, c, x) / f("_ncf_pdf", x, n, m, c) * -1,
+    lambda x, n, m, c, p: 1 / f("_ncf_pdf", x, n, m, c),
+)
 
 # ---------------------------------------------------------------- elliptic integrals (DLMF 19.4, 19.18, 19.25)
 

@@ -200,10 +200,6 @@ for _name, _density in (("kolmogorov", "_kolmogp"), ("smirnov", "_smirnovp")):
     )
     slopes(_name, *_first, lambda y, *xs, d=_density: f(d, *xs))
     slopes(_inverse, *_first, lambda y, *xs, d=_density: 1 / f(d, *xs[:-1], y))
-slopes("nctdtr", None, None, lambda y, v, c, t: f("_nct_pdf", t, v, c))
-slopes("nctdtrit", None, None, lambda t, v, c, p: 1 / f("_nct_pdf", t, v, c))
-slopes("ncfdtr", None, None, None, lambda y, n, m, c, x: f("_ncf_pdf", x, n, m, c))
-slopes("ncfdtri", None, None, None, lambda x, n, m, c, p: 1 / f("_ncf_pdf", x, n, m, c))
 
 # ---------------------------------------------------------------- Voigt's profile, from Faddeeva's function
 

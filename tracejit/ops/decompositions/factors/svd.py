@@ -37,20 +37,22 @@ def _jvp(primals: Any, tangents: Any, *, full_matrices: bool, check: bool) -> tu
     share is free, and the turn of the diagonal is shared by both.
 
     Between singular values that are equal up to rounding, and for those that are 0, what would be
-    infinite is left out.
+    infinite is left out. The vectors that complete the bases turn among each other as they like: their derivative is
+    that without such a turn, which any function of the space that they span has.
     """
     (a,), (t,) = primals, tangents
     u, s, vh = outs = bind(svd_op, a, full_matrices=full_matrices, check=check)
     if is_zero(t):
         return outs, c.zeros_like_outputs(outs)
     m, n = dims_of(a)[-2:]
-    if full_matrices and m != n:
+    k = dims_of(s)[-1]
+    if full_matrices and m != n and not (type(m) is int and type(n) is int):
         raise NotDifferentiableError(
-            op="svd", reason="with full_matrices the vectors that complete the bases are not determined by a"
+            op="svd", reason="of full_matrices with sizes that are not known it has none"
         )
     v = c.mH(vh)
+    (u, more_u), (v, more_v) = _parted(u, k), _parted(v, k)
     inner = c.matmul(c.mH(u), c.matmul(t, v))
-    k = dims_of(s)[-1]
     square = dims_of(inner)
     factor = _fit(_coefficients(s, square, c.bound_of(k)), inner)
     over = _fit(_inverse(s, c.bound_of(k)), inner)
@@ -67,6 +69,12 @@ def _jvp(primals: Any, tangents: Any, *, full_matrices: bool, check: bool) -> tu
         du = ops.arithmetic.add(du, _outside(u, c.matmul(t, v), over))
     if n != k:
         dv = ops.arithmetic.add(dv, _outside(v, c.matmul(c.mH(t), u), over))
+    if more_u is not None:
+        du = ops.concat.concatenate(
+            du, _completing(u, v, c.mH(t), more_u, over), dimension=len(dims_of(a)) - 1
+        )
+    if more_v is not None:
+        dv = ops.concat.concatenate(dv, _completing(v, u, t, more_v, over), dimension=len(dims_of(a)) - 1)
     return outs, [du, c.real(c.diagonal(inner)), c.mH(dv)]
 
 
@@ -96,6 +104,23 @@ def _outside(q: Any, moved: Any, over: Any) -> Any:
     return ops.arithmetic.mul(rest, c.columns(over, dims_of(rest)))
 
 
+def _parted(q: Any, k: int) -> tuple[Any, Any]:
+    """The first k columns, and the others; None if there are none."""
+    *lead, m, n = dims_of(q)
+    if n == k:
+        return q, None
+    low = tuple(0 for _ in lead)
+    first = ops.slices.slice(q, start_indices=(*low, 0, 0), limit_indices=(*lead, m, k))
+    return first, ops.slices.slice(q, start_indices=(*low, 0, k), limit_indices=(*lead, m, n))
+
+
+def _completing(q: Any, other: Any, t: Any, more: Any, over: Any) -> Any:
+    """The derivative of the vectors that complete q: it keeps them orthogonal to q."""
+    moved = c.matmul(c.mH(other), c.matmul(t, more))
+    turn = ops.arithmetic.mul(moved, _fit(c.rows(over, dims_of(moved)), moved))
+    return ops.arithmetic.neg(c.matmul(q, turn))
+
+
 svd_op = c.factorization(
     "svd",
     "a = u diag(s) vh, with s descending",
@@ -111,7 +136,7 @@ svd_op = c.factorization(
 def svd(a: Any, *, full_matrices: bool = True, check: bool = False) -> list[Any]:
     """[u, s, vh] of (..., m, n), with min(m, n) vectors each, or (`full_matrices`) m and n of them.
 
-    Differentiable unless `full_matrices` and m != n. Without convergence: NaN, or with `check` LinAlgError.
+    Without convergence: NaN, or with `check` LinAlgError.
     """
     return bind(svd_op, a, full_matrices=bool(full_matrices), check=check)
 
