@@ -116,7 +116,8 @@ def eigvals(a: Any) -> Any:
 
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """An SVDResult, or the singular values alone."""
+    """An SVDResult, or the singular values alone. The vectors that complete a basis have the derivative without a turn
+    among each other: that of what depends on the space alone."""
     x = matrix("svd", a)
     if hermitian:
         return _hermitian_svd(x, compute_uv)
