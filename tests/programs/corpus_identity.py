@@ -1011,3 +1011,36 @@ def what_a_loop_without_steps_leaves_as_it_was() -> Any:
         return z, first, first[...]
 
     return f, [(np.ones(3), 0), (np.ones(3), 2)], None
+
+
+@program
+def numbers_chosen_among_arguments() -> Any:
+    def f(x, y):
+        most, best = max(x, y), x
+        for v in (x, y, x + y):
+            if v > best:
+                best = v
+        last = 0
+        for k in range(3):
+            if y > k:
+                last = x if k % 2 else last
+        return most is x, most is y, best is x, best is y, last is x, (x if x > y else None) is x, x is not y
+
+    numbers = [(1.0, 2.0), (2.0, 1.0), (3.0, -0.5), (2.0, 3.0), (2.0, 2.0)]
+    return f, [(np.float64(a), np.float64(b)) for a, b in numbers] + [(a, b) for a, b in numbers[:4]], None
+
+
+@program
+def chosen_arrays_in_fortran_order() -> Any:
+    def f(xs):
+        a, b = np.zeros((2, 3)), np.ones((3, 2)).T * xs[0]
+        c = d = b * 2.0
+        for v in xs:
+            c = a
+            a = b * 0.5
+            b = a
+            if v > 1:
+                d = b
+        return a, b, c, d, b if xs[0] > 1 else c
+
+    return f, [(np.full(n, v),) for n, v in ((5, 1.0), (1, 2.0), (2, 0.5), (8, 1.5))], None

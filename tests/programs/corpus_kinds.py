@@ -259,3 +259,17 @@ def complex_numbers_of_pythons_beside_floats_of_numpys() -> Any:
     xs = np.array([1.0, -2.0])
     numbers = [np.float64(2.0), np.float32(2.0), np.complex128(2.0), 2.0, np.int64(2), np.float64(-0.5)]
     return f, [(complex(1, 2), v, xs) for v in numbers], None
+
+
+@program
+def chosen_arrays_without_axes() -> Any:
+    def f(n):
+        a, c = np.array(1.5), np.array(2.5)
+        k = 0
+        while k < n:
+            k += 1
+            c, a = c, c
+        made = np.array(n * 1.5)
+        return a, c, made, made if n > 1 else made.copy(), made if n > 2 else np.array(7.0)
+
+    return f, _counts(), None

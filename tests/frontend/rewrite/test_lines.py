@@ -32,8 +32,14 @@ def _deleted(x: Any) -> None:
     del x[0]
 
 
+def _unset(x: Any) -> None:
+    del x.real
+
+
 def of_an_array(x: Any, n: Any) -> Any:
     return [
+        said(lambda: _unset(x)),
+        said(lambda: np.bincount(x)),
         said(lambda: float(x)),
         said(lambda: _assigned(x)),
         said(lambda: _deleted(x)),
@@ -49,6 +55,7 @@ def of_a_number(x: Any, n: Any) -> Any:
         said(lambda: len(n)),
         said(lambda: _stored(n)),
         said(lambda: _deleted(n)),
+        said(lambda: _unset(n)),
         said(lambda: n.shape),
         said(lambda: n + None),
         said(lambda: float(None) + n),

@@ -46,7 +46,6 @@ class Shared:
         self.visible = visible  # arrays that the caller has, by their storages
         self.outs = outs
         self.parts: list[Part | Chosen] = []
-        self.turned: dict[int, list[Step]] = {}  # what comes first of storages whose outputs have other axes
         #: Chosen arrays that are results as a whole, and the numbers of the parts that they are (None: they are new).
         self.chosen: dict[int, int | None] = {}
         different = {id(x): x for x in leaves if type(x) is Box}.values()
@@ -156,7 +155,7 @@ class Shared:
     def _part(self, storage: Storage, steps: list[Step]) -> Part:
         """The part that `steps` show of a storage."""
         base = self.visible.get(id(storage)) or self._base(storage)
-        return Part(base, self.turned.get(id(storage), []) + steps)
+        return Part(base, steps)
 
     def _worth(self, storage: Storage, chain: Sequence[View], view: Any) -> bool:
         """Whether what NumPy would give could be told from a copy: other results lie in the same memory, or it has gaps
@@ -173,14 +172,13 @@ class Shared:
         return not is_contiguous(shape, None, tuple(chain), "C")
 
     def _base(self, storage: Storage) -> Place:
-        """The output that has all of a storage, with its axes in their order in memory."""
-        value, self.turned[id(storage)] = _as_it_lies(storage.value, order_of_strides(storage.layout))
+        """The output that has all of a storage, with its axes in their order in memory, or the array that is made of it
+        once: of a number, or with its axes in the storage's order."""
+        value, steps = _as_it_lies(storage.value, order_of_strides(storage.layout))
         base: Place = "out", self._output(value)
-        if not aval_of(
-            value
-        ).shape:  # the output is a number, and the array that all its views show is made once
-            self.parts.append(Part(base, [_array_of]))
-            base = "part", len(self.parts) - 1
+        steps = steps if aval_of(value).shape else [_array_of]
+        if steps:
+            base = "part", self._add(Part(base, steps))
         self.visible[id(storage)] = base
         return base
 
@@ -252,7 +250,8 @@ class Shared:
         if not parts:
             return None
         value, steps = _as_it_lies(x.read(), order_of(x))
-        return Chosen(Part(("out", self._output(value)), steps), parts)
+        own = Part(("out", self._output(value)), steps if x.aval.shape else [_array_of])
+        return Chosen(own, parts)
 
     def _steps(self, chain: Sequence[View], view: Any) -> list[Step] | None:
         """What shows of an array what `chain` shows: a view, or that array itself (None); None if NumPy has no views

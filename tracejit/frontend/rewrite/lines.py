@@ -137,6 +137,10 @@ def _store(target: Any, opname: str, names: _Names) -> None:
         raise UnlikeError
 
 
+#: Functions in C import what their messages need by the builtins of the code that calls them.
+_IMPORTS = {"__import__": __import__}
+
+
 class _Names:
     """Computes expressions with what names are in a frame."""
 
@@ -156,7 +160,7 @@ class _Names:
         names = {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
         with quiet("<what failed>"):
             code = compile(ast.Expression(e), "<what failed>", "eval")
-        return eval(code, {"__builtins__": {}}, {n: self._name(n) for n in names})
+        return eval(code, {"__builtins__": _IMPORTS}, {n: self._name(n) for n in names})
 
     def _name(self, name: str) -> Any:
         held = self.frame.f_locals

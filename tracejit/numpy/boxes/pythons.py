@@ -122,6 +122,11 @@ class OfArrays:
             raise UnknownMemberError(name=f"{self.name} = ...", aval=str(x.aval))
         self.inner.__set__(x, value)
 
+    def __delete__(self, x: Box) -> None:
+        delattr(
+            np.zeros(0) if class_of(x) is np.ndarray else class_of(x)(0), self.name
+        )  # Python says why not
+
 
 @member("__getattr__")
 def _of_number(x: Box, name: str) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import TracerFloatError, TracerIntegerError
 from tracejit.frontend.rewrite import same
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.blocks.terms import Spec
@@ -21,9 +20,9 @@ from tracejit.frontend.rewrite.source.matches import is_singleton
 from tracejit.frontend.variants import uses
 from tracejit.frontend.variants.node import Variant
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.conversions import known_value
-from tracejit.numpy.boxes.numbers import is_python
-from tracejit.tracing import Box, box
+from tracejit.numpy.boxes.numbers import is_python, leave_if
+from tracejit.numpy.operands import dtype_of
+from tracejit.tracing import Box, box, unbox
 
 Thunk = Callable[[], Any]
 
@@ -116,8 +115,8 @@ def is_(x: Any, y: Any, negated: bool) -> Any:
         found = True
     elif _is_singleton(x) and _is_singleton(y):
         found = box((x == y).read(), weak=True)
-    elif is_python(x) and is_python(y):
-        found = _number(x) is _number(y)
+    elif _is_number(x) and _is_number(y):
+        found = _is_one_number(x, y)
     else:
         found = _truth_of(same.are_one(x, y))
     return not_(found) if negated else found
@@ -133,12 +132,23 @@ def _truth_of(raw: Any) -> Any:
     return box(raw, weak=True) if isinstance(raw, Value) else bool(raw)
 
 
-def _number(x: Any) -> Any:
-    """One of Python's numbers itself, on which its identity depends; raises where it is not known."""
-    if type(x) is not Box:
-        return x
-    error = TracerIntegerError if x.aval.dtype.kind in "bi" else TracerFloatError
-    return known_value(x, error).item()
+def _is_number(x: Any) -> bool:
+    return (x.scalar or is_python(x)) if type(x) is Box else isinstance(x, np.generic) or is_python(x)
+
+
+def _is_one_number(x: Any, y: Any) -> Any:
+    """Whether two numbers are one object: not if they are of two types or values. Python says it where they are equal,
+    as one may have been chosen among others that the other is of."""
+    if type(x) is not Box and type(y) is not Box:
+        return x is y
+    if is_python(x) != is_python(y) or dtype_of(x) != dtype_of(y):
+        return False
+    equal = ops.compare.eq(unbox(x), unbox(y))
+    if dtype_of(x).kind in "fc":
+        are_nan = ops.compare.and_(ops.compare.ne(unbox(x), unbox(x)), ops.compare.ne(unbox(y), unbox(y)))
+        equal = ops.compare.or_(equal, are_nan)
+    leave_if(equal, "whether two equal numbers are one object")
+    return False
 
 
 def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:
