@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, signal
+from scipy import integrate, signal, stats
 
 import tracejit as tj
 from tests.programs.observe import Described
@@ -65,3 +65,19 @@ def test_what_is_refused() -> None:
 def test_results_lie_in_memory_as_scipys(f: Any) -> None:
     x = RNG.normal(size=24)
     assert Described(tj.jit(f, fallback=False)(x)).found == Described(f(x)).found
+
+
+def test_equal_elements_keep_their_order_where_scipy_says_so() -> None:
+    """SciPy's own code sorts as the array API does."""
+    x, y = RNG.integers(0, 4, (2, 40)).astype(float)
+    f = lambda x, y: stats.chatterjeexi(x, y)
+    assert Described(tj.jit(f, fallback=False)(x, y)).found == Described(f(x, y)).found
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_results_have_the_attributes_of_scipys() -> None:
+    x, y = RNG.normal(size=(2, 20))
+    f = lambda x, y: stats.weightedtau(x, y)
+    got = tj.jit(f, fallback=True)(x, y)
+    assert got.correlation == got.statistic
+    assert Described(got).found == Described(f(x, y)).found

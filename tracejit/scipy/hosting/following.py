@@ -20,7 +20,7 @@ import numpy as np
 
 from tracejit import dtypes, tree
 from tracejit import numpy as tnp
-from tracejit.errors import NotDifferentiableError, refusals
+from tracejit.errors import ArgumentError, NotDifferentiableError, refusals
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.numpy.operands import judge_times
@@ -186,7 +186,19 @@ def rankdata(x: Any, method: str, return_ties: bool = False, xp: Any = None) -> 
 
 def _array_namespace(*arrays: Any, **options: Any) -> Any:
     """A traced array is one of NumPy's."""
-    return tnp
+    return _STANDARD
+
+
+def _argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """The array API's, which keeps the order of equal elements where NumPy's does not."""
+    if descending:
+        raise ArgumentError(name="argsort", problem="a descending order has no traced form")
+    return tnp.argsort(x, axis=axis, kind="stable" if stable else None)
+
+
+#: NumPy's names as the array API has them.
+_STANDARD = types.ModuleType(tnp.__name__)
+vars(_STANDARD).update(__getattr__=lambda name: getattr(tnp, name), argsort=_argsort)
 
 
 def contains_nan(a: Any, nan_policy: str = "propagate", **options: Any) -> bool:

@@ -59,6 +59,8 @@ def _node(x: Any, given: list[np.ndarray], leaves: list[Any]) -> Template:
     if names is None:
         held = _attributes(x)
         return "object", kind, tuple(held), tuple(_node(v, given, leaves) for v in held.values())
+    if not set(getattr(x, "__dict__", ())) <= set(names):
+        raise Untellable  # attributes that were set afterwards, under other names
     return "named", kind, names, tuple(_node(getattr(x, n), given, leaves) for n in names)
 
 
