@@ -28,7 +28,7 @@ from tracejit.config import config  # noqa: E402
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
-    "ci", derandomize=True, deadline=None, suppress_health_check=_QUIET, max_examples=50
+    "ci", derandomize=True, deadline=None, suppress_health_check=_QUIET, max_examples=30
 )
 settings.register_profile("wild", deadline=None, suppress_health_check=_QUIET, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -137,16 +137,20 @@ def _tree(path: Path) -> ast.Module:
 
 
 @cache
-def _imports_of(path: Path) -> list[ast.Import | ast.ImportFrom]:
-    """All import statements of a file. None lies in an expression, where most nodes are."""
-    found: list[ast.Import | ast.ImportFrom] = []
+def _statements(path: Path) -> list[ast.AST]:
+    """All nodes of a file that lie in no expression, where most nodes are."""
+    found: list[ast.AST] = []
     todo: list[ast.AST] = [_tree(path)]
     while todo:
         node = todo.pop()
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.append(node)
+        found.append(node)
         todo.extend(n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr))
     return found
+
+
+@cache
+def _imports_of(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    return [n for n in _statements(path) if isinstance(n, (ast.Import, ast.ImportFrom))]
 
 
 def _name(path: Path) -> str:
@@ -306,7 +310,7 @@ def test_folders_of_the_pipeline_say_what_they_do():
 
 def test_no_stubs():
     """A method that only raises NotImplementedError is abstract: a subclass defines it."""
-    classes = [c for p in FILES for c in ast.walk(_tree(p)) if isinstance(c, ast.ClassDef)]
+    classes = [c for p in FILES for c in _statements(p) if isinstance(c, ast.ClassDef)]
     defined = {(ast.unparse(b).split(".")[-1], m) for c in classes for b in c.bases for m in _methods(c)}
     stubs = [(c.name, name) for c in classes for name, f in _methods(c).items() if _is_stub(f)]
     assert [s for s in stubs if s not in defined] == []
@@ -358,7 +362,7 @@ def _mirrors(path: Path) -> bool:
 
 @cache
 def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [n for n in ast.walk(_tree(path)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return [n for n in _statements(path) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
 
 def _methods(c: ast.ClassDef) -> dict[str, ast.FunctionDef]:

@@ -113,6 +113,7 @@ def test_derivatives_of_minima(thorough: bool) -> None:
     np.testing.assert_allclose(tj.vmap(best)(many), [best(a) for a in many], rtol=1e-7)
 
 
+@pytest.mark.exhaustive  # written/minima/test_limited.py has a smaller one
 def test_bounds() -> None:
     def f(a):
         return so.minimize(
@@ -156,6 +157,7 @@ def test_roots_of_systems(method: str) -> None:
     np.testing.assert_allclose(tj.jit(tj.jacfwd(f))(1.2), (f(1.2001) - f(1.1999)) / 2e-4, rtol=1e-5)
 
 
+@pytest.mark.exhaustive  # optimizing/test_systems.py and api/test_instead.py have smaller ones
 def test_fsolve() -> None:
     def f(c):
         return so.fsolve(system, [2.5, 0.3], args=(c,))

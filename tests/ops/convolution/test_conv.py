@@ -43,7 +43,7 @@ def integers(shape: Any, dtype: Any, seed: int = 0) -> np.ndarray:
 DTYPES = ["f8", "f4", "f2", "c16", "c8", "i8", "i4", "u1", "?"]
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(reference.convolutions(), st.sampled_from(DTYPES))
 def test_values(parameters: Any, dtype: str) -> None:
     config, xs, ws = parameters

@@ -33,7 +33,7 @@ def reference(x: np.ndarray, w: Windows) -> np.ndarray:
     return view[(*some, *(slice(None, None, d) for d in w.dilation))]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_values_and_derivatives(data: Any) -> None:
     shape = tuple(data.draw(st.lists(st.integers(5, 8), min_size=1, max_size=3)))
