@@ -273,3 +273,54 @@ def chosen_arrays_without_axes() -> Any:
         return a, c, made, made if n > 1 else made.copy(), made if n > 2 else np.array(7.0)
 
     return f, _counts(), None
+
+
+def _nested() -> list[tuple[Any, ...]]:
+    return [(n, m, x) for x in (0.5, np.float64(0.5)) for n, m in ((3, 2), (2, 0), (0, 2), (1, 1), (2, 1))]
+
+
+@program
+def numbers_that_a_loop_in_a_loop_turns() -> Any:
+    def f(n, m, x):
+        p, first, second, total, twice = 1, 1, 2, 0, 0
+        for _ in range(n):
+            twice = twice + p
+            for _ in range(m):
+                p = p * x
+                first, second = second, second * x
+            total = total + p
+        return p, first, second, total, twice
+
+    return f, _nested(), None
+
+
+@program
+def sums_of_a_triangle() -> Any:
+    def f(n, m, x):
+        total, moved, rows = 0, m, 0
+        for i in range(n):
+            rows += 1
+            for _ in range(i):
+                total = total + x
+            for _ in range(m):
+                moved = moved - x
+        return total, moved, rows
+
+    return f, [*_nested(), (4, 3, 0.5)], None
+
+
+@program
+def numbers_that_loops_in_loops_in_loops_turn() -> Any:
+    def f(n, m, x):
+        s = 0
+        for _ in range(n):
+            s += 1
+            for k in range(n):
+                s += k
+                j = 0
+                while j < m:
+                    s += x
+                    j += 1
+        return s
+
+    return f, _nested(), None

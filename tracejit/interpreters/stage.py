@@ -61,10 +61,10 @@ class StageTrace(Trace):
         self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
         #: Of its carry: what begins as a number of Python's of another type.
         self.begun: frozenset[Var] = frozenset()
-        #: Whether such a step is the first one, in which numbers may be Python's that later ones find as NumPy's; and
-        #: whether anybody has asked for their class.
-        self.first: Any = None
-        self.first_asked = False
+        #: Of each loop in it: its steps, and how many of them it takes to turn a type (`frontend.rewrite`).
+        self.loops: list[tuple[Any, int]] = []
+        self.first: Any = None  # whether it is the first, where numbers may be Python's, later NumPy's
+        self.first_asked = False  # whether anybody has asked for their class
         #: The number of such a step, if it is known how many there are: what can't be native is unrolled then.
         self.step_number: Var | None = None
         #: Is told of each operation: where floating-point errors are seen (`frontend.outside.floating`).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Collection
 from dataclasses import field
@@ -11,6 +12,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.control.regions.staging import convert
+from tracejit.frontend.active import in_loop
 from tracejit.frontend.lists.marks import note_all
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, put
@@ -31,7 +33,9 @@ from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.sharing.either import settle
 from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
-from tracejit.tracing import Box, Storage, use_trace
+from tracejit.tracing import Box, Storage, current_trace, use_trace
+
+_LEFT = "a number that a loop may leave as it is"
 
 
 def _is_fixed(c: Carried, some: bool) -> bool:
@@ -66,6 +70,34 @@ def turn_of(first: Any, last: Any, kind: tuple[np.dtype, bool] | None, steps: in
     return Turn(True, steps) if turns else None
 
 
+class Doubts:
+    """Whether a step is sure to turn the types that it has turned while it was staged: it may not where a branch gives
+    a number one of two types, and where a loop in it turns one, which may have too few steps. As what is staged last
+    starts with the types that are found in the end, the latter is seen only in what was staged before."""
+
+    def __init__(self) -> None:
+        self.mixed = False  # a branch in it gave a number one of two types
+        self.steps = 0  # so many steps it took a loop in it to turn a type
+        self.known = True  # and they are known in the step
+
+    def note(self, trace: StageTrace) -> None:
+        """Take in what was found while a step was staged."""
+        self.mixed |= trace.mixed
+        for steps, needed in trace.loops:
+            self.steps = max(self.steps, needed)
+            self.known &= steps is not None or not needed
+
+
+def _is_of_one_loop(trace: StageTrace, c: Carried) -> bool:
+    """Whether a step does nothing to a part of its carry but what one loop in it does."""
+    made = [e for e in trace.eqns if c.out in e.outvars] if type(c.out) is Var else []
+    if not made or not {"jaxpr", "body"} & made[0].params.keys():
+        return False
+    n = made[0].outvars.index(c.out)
+    carry = made[0].params.get("carry", len(made[0].outvars))
+    return n < carry and made[0].invars[len(made[0].invars) - carry + n] is c.var
+
+
 @record()
 class Result:
     """A staged step. `names`: what each changed name is made of afterwards. `lists`: those that it appends to,
@@ -88,14 +120,14 @@ class Result:
     aliases: Aliases
     tails: Collection[str]
     turned: dict[int, Turn]  # parts of the carry
-    mixed: bool  # it may be that no step does
+    doubts: Doubts  # whether a step does
     unbound: Collection[str]  # names that are unbound after no step, and nobody looks whether there was one
     hidden: tuple[Picked, Pythons]
     lengths: Lengths  # of arrays in the carry
     listed: Collection[Any] = ()  # arrays that it puts into lists, as frames have them
-    unsure: dict[int, Any] = field(
-        default_factory=dict
-    )  # parts of the carry -> where they are still Python's
+    #: Parts of the carry -> where they are still Python's.
+    unsure: dict[int, Any] = field(default_factory=dict)
+    followed: frozenset[int] = frozenset()  # parts that are what they were if no loop in the step turned them
 
     @property
     def pure_python(self) -> bool:
@@ -108,6 +140,7 @@ class Result:
         """(jaxpr, constants, starts): over (*first, *constants, *lead, *carry); gives (*outs, *carry, *what is
         appended to lists). Raises NotNative."""
         self._check_turns()
+        self._check_loops()
         with use_trace(self.trace):
             new = [convert(c.out, aval_of(c.init).dtype) for c in self.carried]
             appended = [x for f in self.lists for x in f.raws]
@@ -124,10 +157,36 @@ class Result:
         most = self.args[0].bounds
         for n, turn in self.turned.items():
             if turn.steps > 1 and not aval_of(self.carried[n].out).shape:
-                if self.mixed:
+                if self.doubts.mixed:
                     raise NotNative("any of its steps may be one of those that change a number's type")
                 if most is not None and most[1] + 1 < turn.steps:
                     raise NotNative("it has too few steps for types to settle")
+
+    def _check_loops(self) -> None:
+        """See to it that loops in the step turn the types that they turn: by the values after the loop, of what changes
+        in one of them alone, or by leaving the first steps. Raises NotNative."""
+        parts = [n for n, turn in self.turned.items() if not self._is_taken(n, turn)]
+        if not self.doubts.steps or not parts:
+            return
+        if self.doubts.steps == 1 and all(self._follows(n) for n in parts):
+            self.followed = frozenset(parts)
+            return
+        seen = [steps for steps, _ in self.trace.loops]
+        if not self.doubts.known or any(steps is None for steps in seen):
+            raise NotNative("a loop in it may have too few steps to change a number's type")
+        early = max(self.turned[n].steps for n in parts)
+        with use_trace(self.trace):
+            few = [ops.compare.lt(steps, np.int64(self.doubts.steps)) for steps in seen]
+            first = ops.compare.lt(self.args[0], np.int64(early))
+            leave_if(ops.compare.and_(first, functools.reduce(ops.compare.or_, few)), _LEFT)
+
+    def _follows(self, n: int) -> bool:
+        c, turn = self.carried[n], self.turned[n]
+        return turn.is_number and turn.steps == 1 and _is_of_one_loop(self.trace, c)
+
+    def _is_taken(self, n: int, turn: Turn) -> bool:
+        """Whether it is carried on which way a number has its type."""
+        return turn.is_number and self.carried[n].init is not None and self._numpys()[n]
 
     def record(self, fn: Callable[[], Any]) -> Any:
         """`fn()` as a part of the step."""
@@ -154,20 +213,25 @@ class Result:
         """Find where a number that starts as one of another type may still be that: no step was made, which
         `some` says, or fewer than it takes, or no step that changes it."""
         self.know_ranges(outs)
+        needed = 0
         for n, turn in self.turned.items():
             has_axes = bool(aval_of(outs[n]).shape)
             if has_axes and turn.is_number:
                 continue
-            if self.mixed and not has_axes:
+            if (self.doubts.mixed or n in self.followed) and not has_axes:
                 same = ops.compare.eq(outs[n], self.carried[n].init)
             elif turn.steps > 1:
                 same = ops.compare.lt(steps, np.int64(turn.steps))
             else:
                 same = ops.compare.not_(some)
-            if turn.is_number and self.carried[n].init is not None and self._numpys()[n]:
+            if self._is_taken(n, turn):
                 self.unsure[n] = same
-            else:
-                leave_if(same, "a number that a loop may leave as it is")
+            elif isinstance(same, Value) or same:
+                leave_if(same, _LEFT)
+                needed = max(needed, turn.steps if not self.doubts.steps or self.followed else 2)
+        if (loop := in_loop()) is not None:
+            known = current_trace() is loop and not self.doubts.steps
+            loop.loops.append((steps if known else None, needed))
 
     def _rebuilt(self, place: int, leaf: Any, raw: Any, weak: bool) -> Box:
         return unsure(raw, self.unsure[place]) if place in self.unsure else leaf.rebuilt(raw, weak)

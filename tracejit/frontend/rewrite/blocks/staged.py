@@ -18,7 +18,7 @@ from tracejit.frontend.rewrite.blocks.hidden import Picked, Pythons
 from tracejit.frontend.rewrite.blocks.lengths import Lengths, known_size
 from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
-from tracejit.frontend.rewrite.blocks.results import Carried, Result, Turn, turn_of
+from tracejit.frontend.rewrite.blocks.results import Carried, Doubts, Result, Turn, turn_of
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Entry, Names, NotNative, Permuted, Spec, TypeChange
@@ -67,7 +67,7 @@ class Stager:
         self.slots = Slots()
         self.listed = Marks()
         self.numbers = Names()
-        self.mixed = False  # a branch in it gave a number one of two types
+        self.doubts = Doubts()
         self.picked = Picked(self.keep, self.cells, choices)
         self.pythons = Pythons(self.keep, self.cells)
         self._hide()
@@ -184,7 +184,7 @@ class Stager:
                     known = self.slots.leave(forms_after(entries, found, after), frame)
                     known &= self.lengths.leave(entries, found)
                     complete = self.listed.leave(frame, entries, found) and known
-            self.mixed |= trace.mixed
+            self.doubts.note(trace)
             turned.ask(frame, (*trace.consts, *inits, *held) if self.exact else None)
             if frame.changed is not None and not frame.late:
                 problem = f"it changes the Python container or object `{frame.changed}`"
@@ -396,5 +396,5 @@ class Stager:
         lists = filled, collector.arrays, collector.views, collector.aliases, self.lists.tails
         unbound = [n for n in self.spec.unsure if n in found and entries[n].value is UNBOUND]
         hidden = self.picked, self.pythons
-        lists = *lists, turned, self.mixed, unbound, hidden, self.lengths, self.listed.of_outside.values()
+        lists = *lists, turned, self.doubts, unbound, hidden, self.lengths, self.listed.of_outside.values()
         return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
