@@ -1044,3 +1044,66 @@ def chosen_arrays_in_fortran_order() -> Any:
         return a, b, c, d, b if xs[0] > 1 else c
 
     return f, [(np.full(n, v),) for n, v in ((5, 1.0), (1, 2.0), (2, 0.5), (8, 1.5))], None
+
+
+@program
+def orders_in_memory_of_broadcast_and_chosen_arrays() -> Any:
+    def f(a, b):
+        given = a[[1, 0]]
+        np.add(a, b, out=given)
+        u = np.broadcast_to(a[0], (2, 2))
+        w = np.broadcast_to(b[:, :1], (2, 2))
+        c = b * 2
+        if c.sum() > 30:
+            c = a
+        d = b if a[0, 0] > b[0, 0] else a
+        e = d[[1, 0]]
+        if e.sum() > 20:
+            e = d
+        return given, u + b, u * w, w + b.T, u.astype(float), w.T * 2, c, d, e
+
+    x = np.arange(4.0).reshape(2, 2)
+    return f, [(x, x.T + 1), (x + 5, x.T), (x.T, x + 1), (x.T + 4, x), (x + 9, x.T.copy("F") + 9)], None
+
+
+@program
+def lists_of_one_array_and_of_views() -> Any:
+    class Held:
+        def __init__(self, u):
+            self.u = u
+
+    def f(c, n, own):
+        s, d = Held(c), {"u": c * 2.0 if own else c}
+        rows, same, parts, pairs = [], [], [], []
+        for k in range(n):
+            rows.append(c[k])
+            same.append(s.u)
+            parts.append(d["u"][k:])
+            pairs.append((k, d["u"]))
+        return rows, same, parts, pairs
+
+    def call(n, own=False):
+        return np.arange(3.0 * n).reshape(n, 3), n, own
+
+    return f, [call(8), call(8, True), call(3), call(18), call(18, True)], None
+
+
+@program
+def lists_of_one_array_that_is_kept() -> Any:
+    class Held:
+        def __init__(self):
+            self.u, self.history, self.twice = np.zeros(2), [], []
+
+    s = Held()
+
+    def f(xs):
+        for x in xs:
+            s.history.append(s.u)
+        u = s.u * 2.0 + xs[0]
+        seen = {"u": u}
+        for x in xs:
+            s.twice.append(seen["u"])
+        s.u = u
+        return len(s.history)
+
+    return f, [(np.full(6, v),) for v in (1.0, 2.0, -1.0)], lambda: (s.u, s.history, s.twice)

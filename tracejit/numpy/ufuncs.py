@@ -144,7 +144,9 @@ class Ufunc:
         written = [self._finish(r, o, mask, casting) for r, o in zip(results, outs, strict=True)]
         done = tuple(written) if self.nout > 1 else written[0]
         named = {} if mask is None else {"where": mask}
-        return as_numpys(self.np, args, {**named, "order": order}, done, order not in ("K", "C"))
+        made = tuple(r if o is None else None for r, o in zip(written, outs, strict=True))
+        as_numpys(self.np, args, {**named, "order": order}, made, order not in ("K", "C"))
+        return done
 
     def _finish(self, result: Any, out: Any, mask: Any, casting: str) -> Any:
         if out is not None:

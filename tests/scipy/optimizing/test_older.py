@@ -127,7 +127,6 @@ SEARCHES = {
 }
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches(name: str) -> None:
     f = SEARCHES[name]

@@ -77,9 +77,22 @@ def _is_seen(x: Any, elsewhere: set[int]) -> bool:
     """Whether an item lies in an array of the caller's, or in one of the storages `elsewhere`."""
     if type(x) is not Box:
         return False
-    if any(_visible(s, elsewhere) for view in x.chain if type(view) is Borrowed for s, _ in view.watched):
+    if any(not v.apart or _shows(v, elsewhere) for v in x.chain if type(v) is Borrowed):
         raise StaleView
     return _visible(x.storage, elsewhere)
+
+
+def _shows(view: Borrowed, elsewhere: set[int]) -> bool:
+    return any(_visible(s, elsewhere) for s, _ in view.watched)
+
+
+def check_views(leaves: list[Any]) -> None:
+    """Raises StaleView if results are copies where Python has views of what the caller sees, or that share memory."""
+    boxes = [x for x in leaves if type(x) is Box]
+    views = [(x, v) for x in {id(x): x for x in boxes}.values() for v in x.chain if type(v) is Borrowed]
+    elsewhere = {id(x.storage) for x in boxes} if views else set()
+    if sum(not v.apart for _, v in views) > 1 or any(_shows(v, elsewhere) for _, v in views):
+        raise StaleView
 
 
 def _visible(storage: Any, elsewhere: set[int]) -> bool:

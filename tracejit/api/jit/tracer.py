@@ -15,7 +15,7 @@ from tracejit.api.common import name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit import arguments, handed
 from tracejit.api.jit.apart import Apart, distinct
-from tracejit.api.jit.listed import listed
+from tracejit.api.jit.listed import check_views, listed
 from tracejit.api.jit.parts import Shared
 from tracejit.api.jit.placing import needed, placed, places_of
 from tracejit.api.jit.programs import Program, const_sources
@@ -124,6 +124,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             session.outside = {id(b.storage): b for b in (*boxes, *(b for _, b in capture.held))}
             leaves, out_tree, store = _result(session, out, containers)
             leaves = frontend.handed_back(session, leaves)
+            check_views(leaves)
             visible = _visible(call, boxes, capture.held)
             results, outs, python, parts = _sort_results(
                 leaves, out_tree, boxes, capture.held, name_of(fun), visible

@@ -109,11 +109,17 @@ class Merged:
         )
 
     def _order(self, x: Leaf, y: Leaf) -> Any:
-        """The order in memory of one of two arrays, if a branch has made it. Raises VariableTypeError if unknown."""
+        """The order in memory of that of two arrays which is a new result: others are views of what is a result itself.
+        Raises VariableTypeError if both are new."""
         here = current_trace().level
-        new = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.trace.level > here]
-        known = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.origin is not None]
-        if len(new) == 2 or (new and not known):
+
+        def is_new(leaf: Leaf) -> bool:
+            s = leaf.storage
+            is_view = s is not None and s.trace.level <= here and bool(leaf.chain) and leaf.order is not None
+            return not is_view and (s is None or s.origin is None)
+
+        new = [leaf for leaf in (x, y) if is_new(leaf)]
+        if len(new) == 2:
             raise self._refusal()
         return new[0].order if new else x.order
 

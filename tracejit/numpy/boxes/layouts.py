@@ -83,6 +83,7 @@ def as_numpys(
     ordered = ordered or any(map(_is_unlike_c, args))
     given = list(_boxes((*args, *kwargs.values())) if kwargs else _boxes(args))
     choices = [orders_of(x) for x in given]
+    ordered = ordered or any(x.chain and any(_still(x)) for x in given)
     if not (ordered or laid) and all(c == _STRAIGHT for c in choices):
         return result
     made = result if isinstance(result, (tuple, list)) else (result,)
@@ -157,6 +158,15 @@ def _can_be_asked(args: Iterable[Any], kwargs: dict[str, Any]) -> bool:
     return not any(map(_is_users, (*args, *kwargs.values())))
 
 
+def _still(x: Box) -> list[bool]:
+    """For each axis whether it has no step in memory, as those along which an array is broadcast."""
+    found = [False] * len(x.aval.shape)
+    for storage, chain in memories(x):
+        steps = strides_of(shape_of(storage.held), storage.layout, chain) if chain else None
+        found = found if steps is None else [f or not s for f, s in zip(found, steps, strict=True)]
+    return found
+
+
 def _answer(
     function: Any,
     args: Iterable[Any],
@@ -216,4 +226,7 @@ class _StandIns:
             made += np.eye(made.shape[-1], dtype=made.dtype)
         elif self.regular and not zero and made.ndim > 1:
             made += np.eye(*made.shape[-2:], dtype=made.dtype) * max(made.shape)
-        return made
+        still = _still(x)
+        if not any(still):
+            return made
+        return np.broadcast_to(made[tuple(slice(1 if s else None) for s in still)], made.shape)

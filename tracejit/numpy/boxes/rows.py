@@ -26,11 +26,13 @@ class StaleView(BaseException):
 
 class Borrowed(View):
     """The copy of a view, as long as nothing is written through it or into the arrays of which it is a view: those
-    of the storages it watches. Otherwise reading and writing raise StaleView."""
+    of the storages it watches. Otherwise reading and writing raise StaleView. `apart`: no two such views of a list
+    share memory."""
 
-    __slots__ = ("watched",)
+    __slots__ = ("apart", "watched")
 
-    def __init__(self) -> None:
+    def __init__(self, apart: bool) -> None:
+        self.apart = apart
         self.watched: list[tuple[Storage, Any]] = []
 
     def watch(self, storage: Storage) -> None:

@@ -11,6 +11,7 @@ the last items. They hold views of one array (`numpy.boxes.rows`), which what jo
 
 from __future__ import annotations
 
+import collections
 import itertools
 import sys
 from collections.abc import Collection, Iterator
@@ -30,10 +31,12 @@ from tracejit.frontend.rewrite.blocks.identity import reached
 from tracejit.frontend.rewrite.blocks.state import Leaf
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Var
 from tracejit.ir.references import ONLY_LOCAL
 from tracejit.numpy.boxes.rows import Borrowed, grid, rows
 from tracejit.numpy.boxes.sharing.references import row_of
 from tracejit.numpy.boxes.unsure import may_have_begun
+from tracejit.numpy.boxes.views import Region
 from tracejit.numpy.operands import nested
 from tracejit.records import record
 from tracejit.tracing import Box, Storage
@@ -103,9 +106,9 @@ class Column:
     """A leaf of what every step appends: `fixed`, or rows of an array; `size` of them one after the other.
 
     `depth`: of lists in which it is. `first`: position in the first step -> an array of before the loop, which the
-    first step appends. `source`: the storage of which the steps' arrays are views, `view`: how they are seen, `outer`:
-    of what they are views in the first step. `array`: one that the step made. `twin`: the column, and the position in
-    it, that has the same arrays. `objects`: after the loop, those of all steps.
+    first step appends. `source`: the storage of which the steps' arrays are views, `apart`: which share no memory,
+    `view`: how they are seen, `outer`: of what they are views in the first step. `array`: one that the step made.
+    `twin`: the column, and the position in it, that has the same arrays. `objects`: after the loop, those of all steps.
     """
 
     fixed: Any = None
@@ -116,6 +119,7 @@ class Column:
     size: int = 1
     first: dict[int, Any] = field(default_factory=dict)
     source: Storage | None = None
+    apart: bool = False
     view: Borrowed | None = None
     outer: list[Storage] = field(default_factory=list)
     array: Box | None = None
@@ -142,7 +146,7 @@ class Column:
         if self.size > 1:
             stack = ops.shape.reshape(stack, shape=(count * self.size, *aval_of(stack).shape[2:]))
         if self.source is not None:
-            self.view = Borrowed()
+            self.view = Borrowed(self.apart)
         self.objects = rows(stack, 1 + self.depth, self.weak, self.scalar, self.view)
         for n, x in self.first.items():
             self.objects[n] = x
@@ -207,8 +211,8 @@ class Filled:
 class Collector:
     """Finds out what a staged step has appended, while its frame is still open."""
 
-    def __init__(self, aliases: Aliases, picked: Picked) -> None:
-        self.aliases, self.frame, self.picked = aliases, aliases.frame, picked
+    def __init__(self, aliases: Aliases, picked: Picked, step: Var) -> None:
+        self.aliases, self.frame, self.picked, self.step = aliases, aliases.frame, picked, step
         #: By identity of the storage: what this step appends, and what the next one will.
         self.arrays: dict[int, tuple[Box, Column, int]] = {}
         self.later: set[int] = set()
@@ -220,6 +224,9 @@ class Collector:
         if not self.picked.collects((x for _, _, new in grown for x in new), lists.tails):
             self._ask_for_buffers(grown)
         found = [Filled(items, self._groups(label, new, items)) for label, items, new in grown]
+        sources = collections.Counter(id(c.source) for f in found for c in f.columns if c.source is not None)
+        for column in (c for f in found for c in f.columns):
+            column.apart = column.apart and column.size == 1 and sources[id(column.source)] == 1
         if not self.later.isdisjoint(self.arrays):
             raise NotNative("it appends an array that the step before has appended")
         for (name, _), x in self.aliases.after.items():
@@ -337,10 +344,21 @@ class Collector:
         column = Column(None, x.read(), first.weak, first.scalar, depth)
         if not first.scalar:
             column.source = self._source(label, x, depth)
+            column.apart = self._is_apart(x)
             if id(x) not in self.aliases.found and len([*reached(x.storage, x.chain)]) > 1:
                 raise NotNative(f"what it appends to `{label}` may be an array of outside or of another name")
             column.array = x if column.source is None else None
         return column
+
+    def _is_apart(self, x: Box) -> bool:
+        """Whether what a step appends shares no memory with what others do: it is of an array of its own, or lies there
+        where the number of the step says."""
+        if self.aliases.is_made(x):
+            return True
+        view = x.chain[0] if x.chain else None
+        return type(view) is Region and any(
+            s is self.step and n == 1 for s, n in zip(view.starts, view.sizes, strict=True)
+        )
 
     def _source(self, label: str, x: Box, depth: int) -> Storage | None:
         """The storage of which an array is a view: one of before the loop or, if it has other elements too, of the
@@ -350,10 +368,12 @@ class Collector:
             if not x.chain or depth:
                 return None
             if not session.copies_views:
-                raise NotNative(f"it appends views of arrays to `{label}`, which are updated")
+                raise NotNative(f"it appends views of arrays to `{label}`, which are updated, or results")
             return x.storage
         if (x.storage.version and id(x.storage) in self.frame.claimed) or not session.copies_views:
-            raise NotNative(f"it appends views of an array to `{label}`, which is updated in place")
+            raise NotNative(
+                f"it appends views of an array to `{label}`, which is updated in place, or results"
+            )
         return x.storage
 
 

@@ -178,7 +178,7 @@ class Stager:
                 found, complete = self._compare(frame, entries, objects, after), False
                 if found is not None:
                     aliases = Aliases(frame, entries, objects, after)
-                    collector = Collector(aliases, self.picked)
+                    collector = Collector(aliases, self.picked, args[0])
                     filled = collector.filled(self.lists)
                     aliases.check({*collector.arrays, *collector.later, *collector.views})
                     known = self.slots.leave(forms_after(entries, found, after), frame)
