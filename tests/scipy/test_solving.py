@@ -87,3 +87,40 @@ def test_functions_of_several_values_have_no_minimum(method: str) -> None:
         tj.jit(find)(1.0)
     with pytest.raises(SolverOptionError, match=r"shape \(2,\), where it takes a number"):
         tj.jit(tj.jacobian(find), fallback=False)(1.0)
+
+
+def _shifting(x):
+    x *= 2
+    return x - np.array([1.0, 2.0])
+
+
+def _squaring(x):
+    x += 1
+    return (x**2).sum()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: optimize.fsolve(_shifting, x),
+        lambda x: optimize.root(_shifting, x, method="broyden1").x,
+        lambda x: optimize.least_squares(_shifting, x).x,
+        lambda x: optimize.minimize(_squaring, x, method="BFGS").x,
+        lambda x: optimize.minimize(_squaring, x, method="Nelder-Mead").x,
+        lambda x: optimize.approx_fprime(x, _squaring, 1e-6),
+    ],
+)
+def test_functions_that_write_into_the_point_are_pythons(f: Any) -> None:
+    """What they write is seen by SciPy's solvers, each in its own way."""
+    for start in ([1.0, 0.5], [2.0, -0.5]):
+        x, y = np.array(start), np.array(start)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.testing.assert_allclose(tj.jit(f, fallback=True)(x), f(y), rtol=1e-6)
+        np.testing.assert_array_equal(x, y)
+    with pytest.raises(SolverOptionError, match="writes into"):
+        tj.jit(f, fallback=False)(np.array([1.0, 0.5]))
+    constant = np.array([1.0, 0.5])
+    with pytest.raises(SolverOptionError, match="writes into"):
+        tj.grad(lambda a: f(constant).sum() * a)(2.0)
+    assert constant.tolist() == [1.0, 0.5]

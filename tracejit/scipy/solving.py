@@ -7,7 +7,8 @@ implicit function theorem, whatever the method did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from tracejit.interpreters.autodiff.transpose import pull_back
 from tracejit.interpreters.eval import ROOT
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ops.building import helpers
-from tracejit.tracing import call_user, caller, to_raw, use_trace, wrap
+from tracejit.tracing import Box, call_user, caller, to_raw, use_trace, wrap
 
 Function = Callable[..., Any]
 _F64 = np.dtype(np.float64)
@@ -45,10 +46,21 @@ def vector(x: Any) -> Any:
     return guess(x).reshape(-1).astype(float)
 
 
+@contextlib.contextmanager
+def unwritten(*args: Any) -> Iterator[None]:
+    """Raises SolverOptionError if a function that is called meanwhile writes into its arguments."""
+    before = [(x.storage, x.storage.version) for x in args if type(x) is Box]
+    yield
+    if any(storage.version != version for storage, version in before):
+        problem, remedy = "a function that writes into its arguments", "let it write into a copy"
+        raise SolverOptionError(function="a solver", problem=problem, remedy=remedy)
+
+
 def ask(fun: Function, *args: Any, **kwargs: Any) -> Any:
     """The value of a function that a solver is given. It is called another number of times than by SciPy, which takes
-    differences, and traced in a program of its own: raises SolverOptionError if it does anything besides."""
-    with caller.changed(fun, (*args, *kwargs.values())) as found:
+    differences, and traced in a program of its own: raises SolverOptionError if it does anything besides, or writes
+    into its arguments, which are the solver's own memory."""
+    with unwritten(*args, *kwargs.values()), caller.changed(fun, (*args, *kwargs.values())) as found:
         out = call_user(fun, *args, **kwargs)
     if found:
         raise SolverOptionError(

@@ -11,6 +11,7 @@ from tracejit import numpy as tnp
 from tracejit.errors import SolverFailedError
 from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops.elementwise import compare
+from tracejit.scipy import solving
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.tracing import call_user, to_raw
 
@@ -25,7 +26,8 @@ def approx_fprime(xk: Any, f: Callable[..., Any], epsilon: Any = 1.4901161193847
     fail_if(compare.eq(to_raw(good), np.False_), SolverFailedError, "A step is too small.")
 
     def at(x: Any) -> Any:
-        out = tnp.asarray(call_user(f, x, *args)).astype(float)
+        with solving.unwritten(x):
+            out = tnp.asarray(call_user(f, x, *args)).astype(float)
         return out.reshape(out.shape if out.size > 1 else ())
 
     base = at(x)

@@ -77,7 +77,7 @@ class Unknowns:
         start = solving.guess(x0)
         self.shape = start.shape
         self.fun = fun
-        self.start = _inexact(start).reshape(-1)
+        self.start = _inexact(start).flatten()
         kind = self.value(self.start)
         self.same = kind.shape == self.start.shape and kind.dtype == self.start.dtype and kind.size > 0
         self.wide = self.start.dtype == np.float64 and self.same
