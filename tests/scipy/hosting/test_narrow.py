@@ -81,3 +81,15 @@ def test_results_have_the_attributes_of_scipys() -> None:
     got = tj.jit(f, fallback=True)(x, y)
     assert got.correlation == got.statistic
     assert Described(got).found == Described(f(x, y)).found
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32])
+@pytest.mark.parametrize("name", ["trapezoid", "cumulative", "simpson"])
+def test_large_numbers_in_later_calls_outgrow_their_type_as_scipys(name: str, dtype: Any) -> None:
+    """The first call has none that would."""
+    f = lambda x: FUNCTIONS[name](x, x)
+    g = tj.jit(f, fallback=True)
+    for high in (5, int(np.iinfo(dtype).max)):
+        x = np.random.default_rng(1).integers(0, high, 24).astype(dtype)
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-9)

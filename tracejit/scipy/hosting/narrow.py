@@ -31,7 +31,7 @@ def check(scipys: Callable[..., Any], args: Any, kwargs: dict[str, Any], out: An
     if not raws or not all(type(raw) is Var for raw in raws):
         return
     values = {id(x): value_now(to_raw(x)) for x in tree.leaves((args, kwargs)) if type(x) is Box}
-    found = _asked(scipys, args, kwargs, values)
+    found = _asked(scipys, args, kwargs, lambda x: values[id(x)])
     kinds = {str(raw.aval.dtype) for raw in raws}
     problem = (
         f"SciPy computes otherwise with {' and '.join(sorted(kinds))}; x.astype(float) has a traced form"
@@ -44,15 +44,44 @@ def check(scipys: Callable[..., Any], args: Any, kwargs: dict[str, Any], out: An
     for ours, theirs in zip(_arrays(out), _arrays(found), strict=False):
         if not _fits(ours, theirs):
             raise ArgumentError(name=scipys.__name__, problem=problem)
+    if any(raw.aval.dtype.kind in "biu" for raw in raws) and _outgrows(scipys, args, kwargs):
+        raise ArgumentError(name=scipys.__name__, problem=problem)
 
 
-def _asked(scipys: Callable[..., Any], args: Any, kwargs: dict[str, Any], values: dict[int, Any]) -> Any:
-    """What SciPy gives for the values of this call, or where they are not known for ones; None if it raises."""
+def _outgrows(scipys: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether SciPy's function computes a result of a wider type in that of its integers, which large ones outgrow."""
+    narrow, wide = (
+        _asked(scipys, args, kwargs, lambda x, wide=wide: _large(x, wide)) for wide in (False, True)
+    )
+    pairs = zip(_arrays(narrow), _arrays(wide), strict=False)
+    return not all(
+        np.allclose(x, y, **_TOLERANCE)
+        for x, y in pairs
+        if isinstance(x, (np.ndarray, np.generic)) and isinstance(y, (np.ndarray, np.generic))
+        if x.dtype == y.dtype and x.shape == y.shape and dtypes.holds_numbers(x.dtype)
+    )
+
+
+def _large(x: Box, wide: bool) -> Any:
+    """Integers of the whole range of an operand's type, in it or as wide ones; the values of other operands."""
+    dtype = x.aval.dtype
+    if dtype.kind not in "iu" or x.weak or dtype in _WIDE:
+        return value_now(to_raw(x))
+    limits = np.iinfo(dtype)
+    shape = tuple(d if type(d) is int else 1 for d in shape_of(to_raw(x)))
+    made = np.random.default_rng(0).integers(int(limits.min), min(int(limits.max), 1 << 52), shape)
+    return made if wide else made.astype(dtype)
+
+
+def _asked(
+    scipys: Callable[..., Any], args: Any, kwargs: dict[str, Any], value_of: Callable[[Box], Any]
+) -> Any:
+    """What SciPy gives for such values, or where they are not known for ones; None if it raises."""
 
     def given(x: Any) -> Any:
         if type(x) is not Box:
             return x
-        known = values[id(x)]
+        known = value_of(x)
         if known is None:
             known = np.ones(tuple(d if type(d) is int else 1 for d in shape_of(to_raw(x))), x.aval.dtype)
         made = np.array(known)[()]
