@@ -114,6 +114,28 @@ def test_images_of_integers_have_scipys_values(name: str, image: str) -> None:
     assert got.dtype == want.dtype and np.array_equal(got, want)
 
 
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ndimage.uniform_filter(x, (2, 3), mode="constant", cval=3.7, output=np.int32),
+        lambda x: ndimage.uniform_filter1d(x, 2, output=int),
+        lambda x: ndimage.uniform_filter(x, 3, output=bool),
+        lambda x: ndimage.uniform_filter1d(x.astype(int) << 56, 2),
+    ],
+)
+def test_means_that_last_bits_decide_are_scipys(f: Any) -> None:
+    """SciPy's sum gains and loses an element at each place, and keeps what their last bits have lost."""
+    g = tj.jit(f, fallback=True)
+    for x in (
+        np.arange(30.0).reshape(5, 6),
+        RNG.integers(-200, 200, (9, 8)) / 10,
+        RNG.integers(0, 255, (8, 8)) * 1e3,
+    ):
+        got, want = g(x), f(x)
+        assert got.dtype == want.dtype and np.array_equal(got, want)
+
+
 def test_filters_of_integers_are_native() -> None:
     for name in ("gaussian", "uniform", "thirds", "slope"):
         got = tj.jit(WHOLE[name], fallback=False)(IMAGES["random"])

@@ -18,11 +18,12 @@ from tracejit import dtypes, ops
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.operands import dtype_of, raw, result_type, store
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.building.dims import normalize_axis
 from tracejit.scipy.lazily import Part
-from tracejit.tracing import wrap
+from tracejit.tracing import caller, to_raw, wrap
 
 PART = Part("scipy.ndimage", lambda: scipy_module("ndimage"))
 #: SciPy's name for what lies beyond the edges -> NumPy's.
@@ -54,6 +55,10 @@ def done(name: str, result: Any, x: Any, output: Any) -> Any:
     not zero once they are cut off."""
     kind = kind_of(x, output)
     cut = kind.kind == "b" and result.dtype.kind != "b"
+    if cut and dtype_of(raw(x)).kind != "b":
+        raise ArgumentError(
+            name=name, problem="numbers as truth values, between axes any byte, have no traced form"
+        )
     result = tnp.trunc(result) != 0 if cut else result.astype(kind)
     return (
         result if output is None or isinstance(output, (type, str, np.dtype)) else store(output, result, name)
@@ -262,8 +267,19 @@ def uniform_filter1d(
         return correlate1d(wrap(raw(input)), np.full(size, 1 / size), axis, output, mode, cval, origin)
     x = precise(input)
     axis = normalize_axis("uniform_filter1d", axis, x.ndim)
+    _leave_fractions(x, dtype_of(raw(input)), size, cval if mode in ("constant", "grid-constant") else 0)
     sums = _correlate1d(x, np.ones(size), axis, mode, cval, origin, kind)
     return done("uniform_filter1d", sums / size, input, output)
+
+
+def _leave_fractions(x: Any, kind: np.dtype, size: int, cval: Any) -> None:
+    """SciPy's sum gains and loses an element at each place: in the end it has what the last bits of all have lost. So
+    Python does the call unless `size` numbers of x and `cval` are integers whose sum is exact."""
+    if not (isinstance(cval, (int, float, np.number)) and float(cval).is_integer()):
+        raise ArgumentError(name="uniform_filter1d", problem="a fraction beyond the edges has no traced form")
+    if (kind.kind not in "biu" or kind.itemsize > 4) and caller.does_over():
+        exact = (tnp.trunc(x) == x) & (tnp.abs(x) < 2.0**53 / size)
+        leave_if(to_raw(~tnp.all(exact)), "what the last bits of a sum have lost")
 
 
 @PART.function
