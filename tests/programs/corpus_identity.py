@@ -1107,3 +1107,23 @@ def lists_of_one_array_that_is_kept() -> Any:
         return len(s.history)
 
     return f, [(np.full(6, v),) for v in (1.0, 2.0, -1.0)], lambda: (s.u, s.history, s.twice)
+
+
+@program
+def orders_of_arrays_that_are_left_behind() -> Any:
+    def f(a, b):
+        c = a * 2
+        if b.sum() > 10:
+            d = c.T
+            c = a + 1
+        else:
+            d = b * 3
+        e = np.broadcast_to(a[0], (2, 2))
+        try:
+            e[...] = e
+        except ValueError as error:
+            return d, str(error)
+        return d, e
+
+    x = np.arange(4.0).reshape(2, 2)
+    return f, [(x, x), (x + 5, x + 5), (x.T, x + 1), (x.T + 4, x.T + 9), (x, x.T)], None

@@ -110,6 +110,8 @@ class Run(Memory):
         #: program lets grow.
         self.frames: list[Any] = []
         self.room, self.has_buffers = ROOM, False
+        #: Lists, by identity, that no buffer could replace, as so many others than their names refer to them.
+        self.held: dict[int, int] = {}
         #: The arrays that lists of traced length have, by dtype and shape, if these have no copies; the boxes of all
         #: of outside, by their storages.
         self.arenas: dict[Any, Any] | None = None

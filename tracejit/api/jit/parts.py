@@ -242,7 +242,7 @@ class Shared:
         parts = []
         for owner in storage.alive():
             alone = id(owner.storage) not in self.visible and self.users[id(owner.storage)] < 2
-            if alone and not (
+            if (alone and not owner.lies_apart(storage.layout)) and not (
                 owner.exact and owner.chain and self._worth(owner.storage, (*owner.chain, *x.chain), True)
             ):
                 continue

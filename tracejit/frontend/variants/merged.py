@@ -109,16 +109,10 @@ class Merged:
         )
 
     def _order(self, x: Leaf, y: Leaf) -> Any:
-        """The order in memory of that of two arrays which is a new result: others are views of what is a result itself.
-        Raises VariableTypeError if both are new."""
+        """The order in memory of one of two arrays, if a branch has made it: those of before the branch are known as
+        what the chosen one may be. Raises VariableTypeError if both are new."""
         here = current_trace().level
-
-        def is_new(leaf: Leaf) -> bool:
-            s = leaf.storage
-            is_view = s is not None and s.trace.level <= here and bool(leaf.chain) and leaf.order is not None
-            return not is_view and (s is None or s.origin is None)
-
-        new = [leaf for leaf in (x, y) if is_new(leaf)]
+        new = [leaf for leaf in (x, y) if leaf.storage is None or leaf.storage.trace.level > here]
         if len(new) == 2:
             raise self._refusal()
         return new[0].order if new else x.order

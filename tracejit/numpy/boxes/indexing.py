@@ -251,6 +251,7 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         and value.storage is x.storage
         and _same_chain(value.chain, chain)
         and not sel.arrays
+        and all(v.writable for v in chain)
     ):
         return  # x[i:j] += v has already written
     if sel.mask is not None:

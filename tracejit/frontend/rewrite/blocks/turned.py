@@ -91,17 +91,20 @@ def turn(cells: dict[str, Cell], key: int, items: Items | Options, mixes: bool =
     if isinstance(x, Columns):
         x.tj_widen(items)
         return None
-    for generation in (1, 2):  # what an earlier attempt has left may refer to it, young as a rule
-        if sys.getrefcount(x) != ONLY_LOCAL + len(found):
+    session = active.session()
+    least = session.held.get(id(x), sys.maxsize)  # so many others did at an earlier attempt
+    for generation in (1, 2):  # what that has left may refer to it, young as a rule
+        if 0 < sys.getrefcount(x) - ONLY_LOCAL - len(found) < least:
             gc.collect(generation)
-    if sys.getrefcount(x) != ONLY_LOCAL + len(found) or type(x) not in (*CLASSES, *tables.CLASSES):
+    others = sys.getrefcount(x) - ONLY_LOCAL - len(found)
+    if others or type(x) not in (*CLASSES, *tables.CLASSES):
+        session.held[id(x)] = others
         raise NotNative("a list that it changes is held by more than its names")
     join, all_of = (joined, any_common) if type(x) in CLASSES and mixes else (_alike, common)
     held = all_of(x.items() if isinstance(x, dict) else x) if x else items
     both = None if held is None else join(held, items)
     if both is None or (held != items and not mixes):
         raise NotNative("a list has items of other types after a step", peel=True)
-    session = active.session()
     session.has_buffers = True
     make: Any = Buffer.of if type(x) in CLASSES else tables.Table.holding
     buffer = make(x, both, session.room)

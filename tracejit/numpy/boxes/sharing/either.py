@@ -17,7 +17,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ChosenArrayError, TracejitError
 from tracejit.ir.avals import aval_of
-from tracejit.numpy.boxes.memory import has_gaps
+from tracejit.numpy.boxes.memory import has_gaps, order_of_strides, strides_of
 from tracejit.numpy.boxes.views import ImagPart, RealPart, joined
 from tracejit.numpy.operands import cast
 from tracejit.tracing import Box, Storage, Trace, View, current_trace
@@ -62,11 +62,17 @@ class Owner(NamedTuple):
             raise ChosenArrayError()
         return joined(self.chain, chain)
 
-    def has_gaps(self) -> bool:
-        """Whether it is a view that lies in memory as no new array does."""
-        if not self.chain or not self.exact:
+    def lies_apart(self, layout: Any) -> bool:
+        """Whether it is a view that lies in memory as no new array does, or has its axes in another order there than an
+        array of this layout."""
+        base, chain = self.storage.layout, self.chain
+        if not self.exact or chain is None or (not chain and base is layout):
             return False
-        return has_gaps(aval_of(self.storage.held).shape, self.storage.layout, self.chain)
+        shape = aval_of(self.storage.held).shape
+        if chain and has_gaps(shape, base, chain):
+            return True
+        steps = strides_of(shape, base, chain) if chain else base
+        return order_of_strides(steps, aval_of(self.storage.read(chain)).shape) != order_of_strides(layout)
 
     def read(self, dtype: np.dtype) -> Any:
         """What it has for the chosen array. Raises ChosenArrayError."""
@@ -112,12 +118,12 @@ class Either(Storage):
 
     def alive(self) -> list[Owner]:
         """The owners that somebody else may see, or that have what this array has not taken in yet, or of which it is
-        a view that lies in memory as no new array does; the others are forgotten."""
+        a view that lies in memory as this array does not; the others are forgotten."""
         n = 0
         while n < len(self.owners):
             owner = self.owners[n].storage
             is_seen = sys.getrefcount(owner) > ALONE + 1 or owner.rows is not None  # a list may have it
-            if is_seen or owner.held is not self.seen[n] or self.owners[n].has_gaps():
+            if is_seen or owner.held is not self.seen[n] or self.owners[n].lies_apart(self.layout):
                 n += 1
             else:  # its own owners may be known by this array alone then, and come after it
                 del self.owners[n], self.seen[n]
