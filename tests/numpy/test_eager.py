@@ -109,3 +109,15 @@ def test_text_is_that_of_the_value() -> None:
     for derivative in (tj.grad(f), lambda x: tj.jvp(f, (x,), (1.0,))[1]):
         assert [float(derivative(x)) for x in (1.5, 2.0)] == [2, 3]
     assert tj.grad(tj.grad(lambda x: x**2 if str(x) == "1.5" else x**3))(1.5) == 2
+
+
+def test_results_lie_in_memory_as_numpys_beside_arrays_in_fortran_order():
+    held = {"m": np.arange(6.0).reshape(2, 3)}
+
+    def f(x):
+        m = held["m"].T * x
+        return m.sum(), (m, np.broadcast_to(held["m"][0], (4, 3)) + held["m"][0] * x)
+
+    (_, (m, other)), _ = tj.value_and_grad(f, has_aux=True)(2.0)
+    assert m.strides == (held["m"].T * 2.0).strides
+    assert other.strides == (np.broadcast_to(held["m"][0], (4, 3)) + held["m"][0] * 2.0).strides

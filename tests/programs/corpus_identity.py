@@ -1127,3 +1127,16 @@ def orders_of_arrays_that_are_left_behind() -> Any:
 
     x = np.arange(4.0).reshape(2, 2)
     return f, [(x, x), (x + 5, x + 5), (x.T, x + 1), (x.T + 4, x.T + 9), (x, x.T)], None
+
+
+@program
+def transposed_state_that_is_multiplied() -> Any:
+    state = {"m": np.arange(6.0).reshape(2, 3)}
+
+    def f(x, flag):
+        m = state["m"].T if flag else state["m"]
+        m = m * x if x > 1 else m
+        state["m"] = m
+        return m, m.flags.f_contiguous, m.shape
+
+    return f, [(1.0, True), (2.0, False), (0.5, True), (3.0, True)], lambda: state

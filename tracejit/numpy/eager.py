@@ -69,6 +69,8 @@ def by_recipe(ufunc: Traced, args: tuple[Any, ...], operator: bool) -> Any:
             a = a.primal
             kind = type(a)
         if kind is np.ndarray:
+            if a.ndim > 1 and not a.flags.c_contiguous:
+                return None
             key += a.shape, a.dtype
         elif kind in TYPES:
             return None
