@@ -324,3 +324,34 @@ def numbers_that_loops_in_loops_in_loops_turn() -> Any:
         return s
 
     return f, _nested(), None
+
+
+@program
+def numbers_that_are_chosen_before_they_turn() -> Any:
+    def f(n, m, x):
+        a, c, s, items = 0, 2, 0, []
+        for _ in range(n):
+            c, a = a, 1 + x
+            t, largest = s, max(s, -x)
+            for _ in range(m):
+                if c > 1:
+                    c = c + x
+                if t > 1:
+                    t = t + x
+            items.append(t)
+            s = s + x
+        return a, c, s, items, largest if n else None
+
+    return f, [(n, m, 1.5) for n, m in ((3, 2), (1, 2), (0, 1), (1, 1), (2, 0))], None
+
+
+@program
+def largest_of_numbers_before_they_turn() -> Any:
+    def f(n, m, x):
+        s, largest = 0, 0
+        for _ in range(n):
+            largest = max(s, x)
+            s = s + x
+        return s, largest
+
+    return f, [(n, 0, x) for n in (3, 1, 0) for x in (-1.5, 1.5)], None

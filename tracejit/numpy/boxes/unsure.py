@@ -155,6 +155,10 @@ def may_have_begun(x: Any) -> bool:
     return _is_in(x.read(), found)
 
 
+#: Operations whose results may be one of their operands as it is.
+_CHOOSING = frozenset(("scan", "while", "select", "max", "min"))
+
+
 def _spread(eqns: Sequence[Eqn], found: set[Any]) -> None:
     """Enter what is computed of variables that are `found` and of what may be integers, which are constants and what is
     made of integers."""
@@ -168,7 +172,9 @@ def _spread(eqns: Sequence[Eqn], found: set[Any]) -> None:
                     both = zip(e.outvars, jaxpr.outvars, strict=True)
                     found.update(v for v, out in both if _is_in(out, inside))
         elif any(_is_in(x, found) for x in e.invars):
-            if all(type(x) is Literal or x in found or x in whole for x in e.invars):
+            if e.op.name in _CHOOSING or all(
+                type(x) is Literal or x in found or x in whole for x in e.invars
+            ):
                 found.update(e.outvars)
         elif all(aval_of(x).dtype.kind in "iub" for x in e.invars):
             whole.update(e.outvars)
