@@ -116,20 +116,20 @@ def scaled(k: Any, y: Any, i: Any, shift: int = 0) -> Any:
     return m * s
 
 
-def _tilted(k: Any, x: Any) -> tuple[Any, Any, Any, Any]:
-    """(n, power, exact, low): x = n*log(2) + (exact + low), of which e to the power is from 0.75 to 1.5; `power` has
-    n where exponents have their bits."""
+def _tilted(k: Any, x: Any) -> tuple[Any, Any, Any]:
+    """(n, power, exact): x = n*log(2) + r with e**r from 0.75 to 1.5, where r = exact - n*(low part of log(2)); `power`
+    has n where exponents have their bits."""
     form = fmt(x)
     t = fma(k, x, split("LOG2E", form.size, 1)[0], -_TILT) + form.magic
     n = t - form.magic
-    hi, lo = split("LN2", form.size, 2)
-    return n, k.int_op("shl", bits(k, t), form.mantissa), fma(k, n, -hi, x), n * -lo
+    return n, k.int_op("shl", bits(k, t), form.mantissa), fma(k, n, -split("LN2", form.size, 2)[0], x)
 
 
-def _grown(k: Any, exact: Any, low: Any) -> Any:
-    """e**(exact + low) - 1 where that is from -0.25 to 0.5, in a short chain, as loops may wait for it. The low part
-    is added where sums are small, so that nothing is lost of the high one."""
-    r = exact + low
+def _grown(k: Any, n: Any, exact: Any) -> Any:
+    """e**r - 1 where that is from -0.25 to 0.5, in a short chain, as loops may wait for it. What r has beyond its exact
+    part is added where sums are small, so that nothing is lost of that."""
+    lo = -split("LN2", exact.dtype.itemsize, 2)[1]
+    r, low = fma(k, n, lo, exact), n * lo
     z, p = r * r, pairs(k, r, POLYNOMIALS["EXP_TILTED"][r.dtype.itemsize])
     if r.dtype.itemsize == 4:
         return exact + fma(k, z, horner(k, z, p), low)
@@ -147,8 +147,8 @@ def _power(k: Any, power: Any, shift: int = 0) -> Any:
 def scaled_exp(k: Any, x: Any, shift: int = 0) -> Any:
     """e**x * 2**shift, with overflow to inf and gradual underflow."""
     form = fmt(x)
-    n, power, *rest = _tilted(k, clamp(k, x, *_EXP_RANGE[form.size]))
-    y = _grown(k, *rest)
+    n, power, exact = _tilted(k, clamp(k, x, *_EXP_RANGE[form.size]))
+    y = _grown(k, n, exact)
     if k.scales:
         return scale(k, 1.0 + y, n + shift if shift else n)
     half = k.int_op("shl", bits(k, fma(k, n, 0.5, form.magic)), form.mantissa)
@@ -163,10 +163,10 @@ def exp(k: Any, x: Any) -> Any:
 def exp_alone(k: Any, x: Any) -> Any:
     """exp where it is not part of a vector, and a loop may wait for each of its steps: without limits of x, and times
     a power of two whose bits are there early."""
-    _, power, *rest = _tilted(k, x)
+    n, power, exact = _tilted(k, x)
     s = _power(k, power)
     beyond = k.not_(k.le(fabs(k, x), _NORMAL[fmt(x).size]))
-    return rare(k, beyond, "exp.any", fma(k, s, _grown(k, *rest), s), x)
+    return rare(k, beyond, "exp.any", fma(k, s, _grown(k, n, exact), s), x)
 
 
 def exp2(k: Any, x: Any) -> Any:
