@@ -123,9 +123,8 @@ class OfArrays:
         self.inner.__set__(x, value)
 
     def __delete__(self, x: Box) -> None:
-        delattr(
-            np.zeros(0) if class_of(x) is np.ndarray else class_of(x)(0), self.name
-        )  # Python says why not
+        value = np.zeros(0) if class_of(x) is np.ndarray else class_of(x)(0)
+        delattr(value, self.name)  # Python says why not
 
 
 @member("__getattr__")
